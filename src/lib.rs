@@ -1,0 +1,3 @@
+//! ghswarm: carries GitHub issues from spec to merged.
+
+pub mod model;

@@ -1,0 +1,51 @@
+//! Every number that is not the user's to set, with its reason.
+
+use std::time::Duration;
+
+/// GitHub refuses issue bodies and comments above this many characters.
+pub const BODY_CHARS_MAX: usize = 65_536;
+
+/// What our own blocks may add to a body, bytes: leaves people room to write.
+pub const STATE_BYTES_MAX: usize = 60_000;
+
+/// The quoted prompt goes onto the command line up to here, bytes; Linux limits one argument to
+/// 128 KiB (`MAX_ARG_STRLEN`) and the command needs room besides.
+pub const PROMPT_ARG_BYTES_MAX: usize = 100 * 1024;
+
+/// A run's log is capped here, bytes; the middle is left out beyond.
+pub const RUN_LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// How much of a log is handed to a prompt, bytes.
+pub const LOG_TAIL_BYTES: usize = 16 * 1024;
+
+/// How much of a log is posted in a comment, bytes.
+pub const COMMENT_TAIL_BYTES: usize = 3 * 1024;
+
+/// GitHub's page size for lists.
+pub const PAGE_SIZE: u32 = 100;
+
+/// A list longer than this many pages is treated as an error instead of being read for ever.
+pub const PAGES_MAX: u32 = 200;
+
+/// Renewal happens at this fraction of the ttl, so that two renewals may fail before it runs out.
+pub const RENEW_PARTS: u32 = 3;
+
+/// A full look at the listing, in case the incremental one missed something.
+pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
+
+/// Repository facts are asked again after this.
+pub const REPO_FACTS_FOR: Duration = Duration::from_secs(3600);
+
+/// Steps one issue may take in a cycle before something is evidently going in a circle.
+pub const STEPS_PER_CYCLE_MAX: u32 = 200;
+
+/// A local git operation that takes longer hangs on a prompt or a lock.
+pub const GIT_LOCAL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A fetch or push that takes longer is given up; large repositories need minutes.
+pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// Timeouts of one API request.
+pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Whole request; GitHub itself gives up after 10 s, its proxies after 60.
+pub const HTTP_TIMEOUT: Duration = Duration::from_secs(60);

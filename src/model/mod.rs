@@ -1,0 +1,21 @@
+//! The nouns. Text in, values out: no I/O, no async, no clock.
+//!
+//! Everything the decider sees and everything a port hands over is defined here, so that the pure
+//! core, the doors and the simulated world speak of the same things.
+
+pub mod body;
+pub mod checks;
+pub mod claim;
+pub mod comment;
+pub mod ids;
+pub mod issue;
+pub mod labels;
+pub mod lease;
+pub mod limits;
+pub mod local;
+pub mod phase;
+pub mod pr;
+pub mod repo;
+pub mod run;
+pub mod state;
+pub mod trust;

@@ -1,0 +1,223 @@
+//! The state block's content: what was *intended*. Facts beat it (protocol.md, section 2).
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{BranchName, ClaimId, Epoch, IssueNumber, PrNumber, RepoId, Sha, Timestamp};
+use super::phase::Phase;
+use super::run::RunKey;
+
+/// Why an issue is blocked: the reason code of `blocked_reason`, of messages and of `explain`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockedReason {
+    /// No verify block: nobody wrote down what done means.
+    SpecMissing,
+    /// The verify block is not valid YAML or has another shape.
+    VerifyInvalid,
+    /// The state block is damaged and no checkpoint can restore it.
+    StateInvalid,
+    /// The text that would be acted on was written or changed by somebody who is not trusted.
+    UntrustedText,
+    /// A person's edit landed between our read and our write.
+    EditConflict,
+    /// The body with our block would exceed GitHub's limit.
+    BodyTooLarge,
+    /// There is no open task left to start with.
+    NoTasks,
+    /// Every command of the fallback chain failed, as often as `max_retries` allows.
+    AgentFailed,
+    /// The verify steps still fail after `max_retries` tries.
+    VerifyFailed,
+    /// The run changed nothing: an empty diff never becomes a pull request.
+    NoChanges,
+    /// The agent worked but left tasks open that were not handed to it, over and over.
+    TasksLeft,
+    /// The reviewer still asks for changes after `max_retries` rounds.
+    ReviewFailed,
+    /// The agent asked a question.
+    Clarification,
+    /// `worktree_setup` failed.
+    SetupFailed,
+    /// The worktree cannot be made or used.
+    WorktreeFailed,
+    /// git refused to commit the work (signing, disk, a lock).
+    CommitFailed,
+    /// The push was refused.
+    PushRefused,
+    /// GitHub refused to open the pull request.
+    PrRefused,
+    /// The diff holds what must not be pushed (secrets, protected paths, size).
+    DiffRefused,
+    /// A person closed the pull request without merging it.
+    PrClosed,
+    /// The pull request conflicts with its base.
+    MergeConflict,
+    /// A check is red.
+    CiFailed,
+    /// A check waits for a person (`action_required`), is stale or was cancelled.
+    CiUnclear,
+    /// No check ever appeared and no verify step succeeded at that head.
+    NoChecks,
+    /// A trusted reviewer asks for changes.
+    ReviewFeedback,
+    /// The base branch has a merge queue, which is not handled yet.
+    MergeQueue,
+    /// GitHub refused to merge.
+    MergeRefused,
+    /// The merge commit's checks are red.
+    MergeCiFailed,
+    /// `issue_max_agent_runs` is reached.
+    BudgetExhausted,
+    /// A person set the blocked label.
+    ByPerson,
+}
+
+impl BlockedReason {
+    /// The code as it is written everywhere.
+    pub fn code(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(code)) => code,
+            _ => String::new(),
+        }
+    }
+}
+
+/// The state block. Field names are those of Python ghswarm, so that an issue can be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IssueState {
+    /// The format's major version.
+    pub v: u32,
+    /// The repository this state belongs to; another one's is no state at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo_id: Option<RepoId>,
+    /// The issue this state belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueNumber>,
+    /// Goes up by one with each write.
+    pub rev: u64,
+    /// Epoch of the claim under which it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
+    /// The claim under which it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimId>,
+    /// `blocked`, or the name of `next_action`: for people and for Python ghswarm.
+    pub phase: String,
+    /// The phase to go on with, also of a blocked issue.
+    pub next_action: Phase,
+    /// Why it is blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_reason: Option<BlockedReason>,
+    /// The branch of the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_name: Option<BranchName>,
+    /// Name of the agent of the last run (the first word of its command).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_agent: Option<String>,
+    /// Number of the last reserved agent run under `epoch`.
+    pub attempt: u32,
+    /// The reserved run that has not been collected yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_run: Option<RunKey>,
+    /// Failed tries in the present phase; reset by its success.
+    pub iteration: u32,
+    /// Rounds of review that asked for changes; reset when the review passes.
+    pub review_rounds: u32,
+    /// The agent's question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending_questions: Option<String>,
+    /// The pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pr_url: Option<String>,
+    /// The pull request's number; believed only if its head and base are ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pr_number: Option<PrNumber>,
+    /// The head that was verified, pushed and is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_sha: Option<Sha>,
+    /// The merge commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_commit_sha: Option<Sha>,
+    /// When GitHub merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged_at: Option<Timestamp>,
+    /// High-water mark of addressed reviews.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_review_addressed_at: Option<Timestamp>,
+    /// Retries after transient errors; reset by success.
+    pub transient_retries: u32,
+    /// Conflict resolutions; reset by success.
+    pub conflict_retries: u32,
+    /// CI fixes; reset by success.
+    pub ci_fix_retries: u32,
+    /// Agent runs over the issue's whole life; raised before each run.
+    pub total_agent_runs: u32,
+    /// Extra runs granted by a trusted person on top of `issue_max_agent_runs`.
+    pub extra_agent_runs: u32,
+    /// `host:pid` of the supervisor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_owner: Option<String>,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_since: Option<Timestamp>,
+    /// The reason that was notified last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_notified_reason: Option<String>,
+    /// Not before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_until: Option<Timestamp>,
+    /// Id of the newest body edit seen before this write: what lies between it and ours was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_edit: Option<String>,
+    /// Fields of a newer minor version or of Python ghswarm that this one does not know.
+    #[serde(flatten)]
+    pub unknown: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for IssueState {
+    fn default() -> Self {
+        Self {
+            v: 1,
+            repo_id: None,
+            issue: None,
+            rev: 0,
+            epoch: None,
+            claim: None,
+            phase: Phase::Start.name().to_owned(),
+            next_action: Phase::Start,
+            blocked_reason: None,
+            branch_name: None,
+            last_agent: None,
+            attempt: 0,
+            open_run: None,
+            iteration: 0,
+            review_rounds: 0,
+            pending_questions: None,
+            pr_url: None,
+            pr_number: None,
+            head_sha: None,
+            merge_commit_sha: None,
+            merged_at: None,
+            last_review_addressed_at: None,
+            transient_retries: 0,
+            conflict_retries: 0,
+            ci_fix_retries: 0,
+            total_agent_runs: 0,
+            extra_agent_runs: 0,
+            busy_owner: None,
+            busy_since: None,
+            last_notified_reason: None,
+            wait_until: None,
+            base_edit: None,
+            unknown: serde_json::Map::new(),
+        }
+    }
+}
+
+impl IssueState {
+    /// Is the issue blocked?
+    pub fn is_blocked(&self) -> bool {
+        self.blocked_reason.is_some() || self.phase == "blocked"
+    }
+}
