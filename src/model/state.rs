@@ -136,6 +136,9 @@ pub struct IssueState {
     /// The head that was verified, pushed and is looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_sha: Option<Sha>,
+    /// Since when `head_sha` is looked at (GitHub's clock): the start grace counts from here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_since: Option<Timestamp>,
     /// The merge commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_commit_sha: Option<Sha>,
@@ -197,6 +200,7 @@ impl Default for IssueState {
             pr_url: None,
             pr_number: None,
             head_sha: None,
+            head_since: None,
             merge_commit_sha: None,
             merged_at: None,
             last_review_addressed_at: None,
