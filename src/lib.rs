@@ -1,3 +1,4 @@
 //! ghswarm: carries GitHub issues from spec to merged.
 
 pub mod model;
+pub mod ports;
