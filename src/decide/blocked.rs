@@ -17,7 +17,9 @@ pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
         return None;
     }
     if let Some(run) = view.live_run() {
-        let why = Why::Blocking { reason: reason(view) };
+        let why = Why::Blocking {
+            reason: reason(view),
+        };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
     if resumed(view) {
@@ -38,8 +40,13 @@ fn resumed(view: &View<'_>) -> bool {
 
 /// `idle`, set after we blocked, by somebody whose word counts.
 fn idle_label_set_since(view: &View<'_>) -> bool {
-    let Some((Status::Idle, event)) = view.last_status() else { return false };
-    let later = view.state.blocked_at.is_none_or(|blocked| event.at > blocked);
+    let Some((Status::Idle, event)) = view.last_status() else {
+        return false;
+    };
+    let later = view
+        .state
+        .blocked_at
+        .is_none_or(|blocked| event.at > blocked);
     later && view.obeys(event.actor.as_ref())
 }
 
@@ -103,7 +110,10 @@ fn announce(view: &View<'_>) -> Option<Decision> {
 
 fn settle(view: &View<'_>) -> Decision {
     let detail = view.state.blocked_detail.clone().unwrap_or_default();
-    let wait = Decision::wait(Why::Blocked { reason: reason(view), detail });
+    let wait = Decision::wait(Why::Blocked {
+        reason: reason(view),
+        detail,
+    });
     view.rest(Status::Blocked, ClaimLabel::TakeOff, wait)
 }
 

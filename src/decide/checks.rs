@@ -27,7 +27,12 @@ pub enum Verdict {
 /// Judges. Red beats everything (there is no use in waiting), unclear beats pending.
 pub fn judge(checks: &CommitChecks) -> Verdict {
     let named = |wanted: &dyn Fn(CheckOutcome) -> bool| -> Vec<String> {
-        checks.checks.iter().filter(|c| wanted(c.outcome)).map(|c| c.name.clone()).collect()
+        checks
+            .checks
+            .iter()
+            .filter(|c| wanted(c.outcome))
+            .map(|c| c.name.clone())
+            .collect()
     };
     let red = named(&|o| matches!(o, CheckOutcome::Failure | CheckOutcome::TimedOut));
     if !red.is_empty() {
@@ -50,8 +55,15 @@ pub fn judge(checks: &CommitChecks) -> Verdict {
     if total == 0 {
         Verdict::NoneYet
     } else if pending > 0 {
-        Verdict::Pending { done: total - pending, total }
-    } else if checks.checks.iter().any(|c| c.outcome == CheckOutcome::Success) {
+        Verdict::Pending {
+            done: total - pending,
+            total,
+        }
+    } else if checks
+        .checks
+        .iter()
+        .any(|c| c.outcome == CheckOutcome::Success)
+    {
         Verdict::Green
     } else {
         Verdict::NothingRan

@@ -15,26 +15,41 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
             // The pull request is there: nothing more is needed from this machine.
             (Some(_), _) => watch(view),
             (None, None) => view.under_claim(Effect::Release, Why::FreeToClaim),
-            (None, Some(_)) => runs::worktree(view)
-                .unwrap_or_else(|| Decision::wait(Why::Next { what: "make the worktree" })),
+            (None, Some(_)) => runs::worktree(view).unwrap_or_else(|| {
+                Decision::wait(Why::Next {
+                    what: "make the worktree",
+                })
+            }),
         };
     };
     if !tree.differs_from_base {
-        return view.block(BlockedReason::NoChanges, "the branch does not differ from its base");
+        return view.block(
+            BlockedReason::NoChanges,
+            "the branch does not differ from its base",
+        );
     }
     if view.remote_head() != Some(&tree.head) {
         return push(view);
     }
     if open.is_none() {
-        let effect = Effect::OpenPr { branch: view.branch.clone() };
-        return view.under_claim(effect, Why::Next { what: "open the pull request" });
+        let effect = Effect::OpenPr {
+            branch: view.branch.clone(),
+        };
+        return view.under_claim(
+            effect,
+            Why::Next {
+                what: "open the pull request",
+            },
+        );
     }
     watch(view)
 }
 
 /// Pushes what was verified, never over a commit that this worktree does not contain.
 fn push(view: &View<'_>) -> Decision {
-    let Some(tree) = view.worktree() else { return Decision::wait(Why::ClaimWithoutLease) };
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
     if view.remote_head().is_some() && view.seen.remote_contained != Some(true) {
         return view.block(
             BlockedReason::PushRefused,
@@ -50,7 +65,12 @@ fn push(view: &View<'_>) -> Decision {
         sha: tree.head.clone(),
         expected: view.remote_head().cloned(),
     };
-    view.under_claim(effect, Why::Next { what: "push the branch" })
+    view.under_claim(
+        effect,
+        Why::Next {
+            what: "push the branch",
+        },
+    )
 }
 
 fn watch(view: &View<'_>) -> Decision {
@@ -64,5 +84,10 @@ fn watch(view: &View<'_>) -> Decision {
     state.busy_owner = None;
     state.busy_since = None;
     state.next_action = Phase::WaitCi;
-    view.write(state, Why::Next { what: "the pull request is open" })
+    view.write(
+        state,
+        Why::Next {
+            what: "the pull request is open",
+        },
+    )
 }

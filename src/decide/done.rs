@@ -24,7 +24,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     if !refs.is_empty() {
         return view.under_claim(
             Effect::DeleteRefs(refs),
-            Why::Next { what: "delete the merged branch and the saved work" },
+            Why::Next {
+                what: "delete the merged branch and the saved work",
+            },
         );
     }
     let mut state = view.next_state();
@@ -32,7 +34,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     let write = view.state_write(state, Vec::new());
     view.under_claim(
         Effect::CloseIssue(Box::new(write)),
-        Why::Next { what: "close the issue" },
+        Why::Next {
+            what: "close the issue",
+        },
     )
 }
 
@@ -40,7 +44,12 @@ fn closed(view: &View<'_>) -> Decision {
     if view.worktree().is_some_and(|tree| tree.ours) {
         let merged = view.state.head_sha.clone();
         let effect = Effect::RemoveWorktree { merged };
-        return Decision::act(effect, Why::Next { what: "remove the worktree" });
+        return Decision::act(
+            effect,
+            Why::Next {
+                what: "remove the worktree",
+            },
+        );
     }
     match view.claim {
         ClaimView::Ours(_) => Decision::act(Effect::Release, Why::Done),
@@ -54,11 +63,18 @@ fn closed(view: &View<'_>) -> Decision {
 /// Remote refs of ours that still point at what was merged or saved. A branch that moved is a
 /// person's work and stays.
 fn leftovers(view: &View<'_>) -> Vec<(RefName, crate::model::ids::Sha)> {
-    let merged = view.pr().filter(|pr| matches!(pr.state, PrState::Merged { .. }));
+    let merged = view
+        .pr()
+        .filter(|pr| matches!(pr.state, PrState::Merged { .. }));
     let branch = RefName::of_branch(&view.branch);
     let head = view.remote_head();
-    let gone = merged.zip(head).filter(|(pr, head)| pr.head_sha == **head).map(|(_, h)| h.clone());
-    let branch = gone.filter(|_| view.policy.delete_branch).map(|head| (branch, head));
+    let gone = merged
+        .zip(head)
+        .filter(|(pr, head)| pr.head_sha == **head)
+        .map(|(_, h)| h.clone());
+    let branch = gone
+        .filter(|_| view.policy.delete_branch)
+        .map(|head| (branch, head));
     let saved = view.policy.wip_ref(view.issue.number);
     let saved = saved.and_then(|name| {
         let sha = view.seen.look.refs.get(&name)?.clone();

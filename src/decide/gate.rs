@@ -1,12 +1,11 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
-use crate::model::comment::lock_markers;
+use crate::model::comment::{LockBy, lock_markers};
 use crate::model::ids::{Login, RefName};
+use crate::model::labels::Status;
 use crate::model::lease::{
     LeaseCommit, LeaseMessage, LeaseReading, StolenFrom, next_epoch, read_lease,
 };
-use crate::model::labels::Status;
-use crate::model::phase::Phase;
 
 use super::effect::{ClaimPlan, Effect, Reclaim};
 use super::view::{ClaimView, View};
@@ -47,20 +46,28 @@ impl View<'_> {
             Slot::NotNeeded => None,
             Slot::Needed => match self.free_slot() {
                 Some(slot) => Some(slot),
-                None => return Decision::wait(Why::NoSlot { slots: self.policy.slots }),
+                None => {
+                    return Decision::wait(Why::NoSlot {
+                        slots: self.policy.slots,
+                    });
+                }
             },
         };
         let Some(base) = &self.seen.look.base else {
-            return Decision::wait(Why::RepositoryUnusable { reason: "base_missing".to_owned() });
+            return Decision::wait(Why::RepositoryUnusable {
+                reason: "base_missing".to_owned(),
+            });
         };
         let from = self.lease_commit().cloned();
         let stolen_from = match (&self.lease, &from) {
-            (LeaseReading::Held { message, .. }, Some(commit)) => {
-                Some(StolenFrom { holder: holder(message), since: commit.date })
-            }
-            (LeaseReading::Odd { .. }, Some(commit)) => {
-                Some(StolenFrom { holder: "an unknown tool".to_owned(), since: commit.date })
-            }
+            (LeaseReading::Held { message, .. }, Some(commit)) => Some(StolenFrom {
+                holder: holder(message),
+                since: commit.date,
+            }),
+            (LeaseReading::Odd { .. }, Some(commit)) => Some(StolenFrom {
+                holder: "an unknown tool".to_owned(),
+                since: commit.date,
+            }),
             _ => None,
         };
         let plan = ClaimPlan {
@@ -71,8 +78,12 @@ impl View<'_> {
             tree: base.tree.clone(),
         };
         let why = match &self.lease {
-            LeaseReading::Held { message, .. } => Why::LeaseExpired { holder: holder(message) },
-            LeaseReading::Odd { .. } => Why::LeaseExpired { holder: "an unknown tool".to_owned() },
+            LeaseReading::Held { message, .. } => Why::LeaseExpired {
+                holder: holder(message),
+            },
+            LeaseReading::Odd { .. } => Why::LeaseExpired {
+                holder: "an unknown tool".to_owned(),
+            },
             LeaseReading::Free | LeaseReading::Tombstone => Why::FreeToClaim,
         };
         Decision::act(Effect::Claim(plan), why)
@@ -93,9 +104,12 @@ impl View<'_> {
             LeaseReading::Held { expired: true, .. } | LeaseReading::Odd { expired: true, .. } => {
                 None
             }
-            LeaseReading::Held { message, expires, .. } => {
-                Some(Why::ClaimedElsewhere { holder: holder(message), expires: *expires })
-            }
+            LeaseReading::Held {
+                message, expires, ..
+            } => Some(Why::ClaimedElsewhere {
+                holder: holder(message),
+                expires: *expires,
+            }),
             LeaseReading::Odd { expires, .. } => Some(Why::OddLease { expires: *expires }),
         }
     }
@@ -126,7 +140,12 @@ impl View<'_> {
         let ours = |login: &Login| {
             login == self.operator() || Some(login) == self.policy.target_assignee.as_ref()
         };
-        self.issue.assignees.iter().filter(|login| !ours(login)).cloned().collect()
+        self.issue
+            .assignees
+            .iter()
+            .filter(|login| !ours(login))
+            .cloned()
+            .collect()
     }
 
     /// Assignees of loop claims that have no live lease any more: they come off with the reclaim.
@@ -142,7 +161,9 @@ impl View<'_> {
         self.foreign_assignees()
             .into_iter()
             .filter(|login| {
-                markers.iter().any(|m| m.by.as_deref() == Some("loop") && login.is(&m.operator))
+                markers
+                    .iter()
+                    .any(|m| m.by == LockBy::Loop && m.operator.as_ref() == Some(login))
             })
             .collect()
     }
@@ -155,24 +176,39 @@ impl View<'_> {
             // A stranger's pull request that merely says "closes" must not stop the work, else
             // anybody could: only those from this repository count.
             .filter(|pr| pr.head_repo == Some(self.seen.repo.id))
-            .map(|pr| Why::OtherPullRequest { pr: pr.number, url: pr.url.clone() })
+            .map(|pr| Why::OtherPullRequest {
+                pr: pr.number,
+                url: pr.url.clone(),
+            })
     }
 
     /// Markers of people and other tools. One of a loop is as live as its lease, which was looked at.
     fn marker_in_the_way(&self) -> Option<Why> {
-        let ours = self.seen.local.claim.as_ref().map(|record| record.claim.as_str().to_owned());
+        let ours = self
+            .seen
+            .local
+            .claim
+            .as_ref()
+            .map(|record| record.claim.clone());
         self.seen.look.comments.iter().rev().find_map(|comment| {
             if !self.counts(comment) {
                 return None;
             }
-            let finished = crate::model::comment::parse_checkpoint(&comment.body, &self.policy.marker)
-                .is_some_and(|checkpoint| checkpoint.finished);
-            let marker = lock_markers(&comment.body, &self.policy.marker).into_iter().next_back()?;
-            let foreign = marker.by.as_deref() != Some("loop") && marker.claim != ours;
-            let young = marker.at.is_none_or(|at| self.now < at + self.policy.stale_window);
+            let finished =
+                crate::model::comment::parse_checkpoint(&comment.body, &self.policy.marker)
+                    .is_some_and(|checkpoint| checkpoint.finished);
+            let marker = lock_markers(&comment.body, &self.policy.marker)
+                .into_iter()
+                .next_back()?;
+            let foreign = marker.by != LockBy::Loop && marker.claim != ours;
+            let young = marker
+                .at
+                .is_none_or(|at| self.now < at + self.policy.stale_window);
             let released = self.released_since(&comment.created_at);
             (foreign && young && !finished && !released).then(|| Why::ClaimedByComment {
-                operator: marker.operator.clone(),
+                operator: marker
+                    .operator
+                    .map_or_else(|| "somebody".to_owned(), |l| l.to_string()),
                 url: comment.url.clone(),
             })
         })
@@ -209,8 +245,14 @@ impl View<'_> {
         if !self.seen.slot_owners_known {
             return false;
         }
-        let Some(owner) = self.policy.issue_ref(slot.issue) else { return false };
-        let holder = self.seen.slot_owners.get(&owner).or(self.seen.look.leases.get(&owner));
+        let Some(owner) = self.policy.issue_ref(slot.issue) else {
+            return false;
+        };
+        let holder = self
+            .seen
+            .slot_owners
+            .get(&owner)
+            .or(self.seen.look.leases.get(&owner));
         let carried = holder.and_then(|commit| LeaseMessage::parse(&commit.message));
         carried.is_none_or(|message| message.claim != slot.claim)
     }
@@ -236,11 +278,19 @@ impl View<'_> {
         let (from, since, because) = match stolen {
             Some(stolen) => (stolen.holder, Some(stolen.since), "its lease had run out"),
             None => {
-                let from = unassign.first().map_or_else(String::new, |login| format!("@{login}"));
+                let from = unassign
+                    .first()
+                    .map_or_else(String::new, |login| format!("@{login}"));
                 (from, None, "its session had ended without a lease")
             }
         };
-        Some(Reclaim { key, from, since, because: because.to_owned(), unassign })
+        Some(Reclaim {
+            key,
+            from,
+            since,
+            because: because.to_owned(),
+            unassign,
+        })
     }
 }
 

@@ -28,22 +28,118 @@ type Check = fn(&View<'_>) -> Option<Decision>;
 
 /// The order is part of the protocol: an earlier guard must not be hidden by a later one.
 const GUARDS: &[(Guard, Check)] = &[
-    (Guard { name: "version", asks: "its state is of a version we know" }, version),
-    (Guard { name: "claim", asks: "our claim, if there is one, still holds its lease" }, claim),
-    (Guard { name: "strays", asks: "no run left processes behind" }, strays),
-    (Guard { name: "open", asks: "the issue is open" }, open),
-    (Guard { name: "managed", asks: "it carries a status label" }, managed),
-    (Guard { name: "hold", asks: "no hold label stands" }, hold),
-    (Guard { name: "repository", asks: "the repository can be written to" }, repository),
-    (Guard { name: "state", asks: "its state block is valid" }, state_valid),
-    (Guard { name: "edits", asks: "no person's edit was overwritten" }, edits),
-    (Guard { name: "orders", asks: "no person ordered a stop" }, orders),
-    (Guard { name: "blocked", asks: "it is not blocked" }, super::blocked::guard),
-    (Guard { name: "trust", asks: "its text may be acted on" }, trust),
-    (Guard { name: "spec", asks: "its verify block says what done means" }, spec),
-    (Guard { name: "backoff", asks: "no waiting time runs" }, backoff),
-    (Guard { name: "lease", asks: "our lease is young" }, lease_age),
-    (Guard { name: "checkpoint", asks: "the checkpoint is up to the state" }, checkpoint),
+    (
+        Guard {
+            name: "version",
+            asks: "its state is of a version we know",
+        },
+        version,
+    ),
+    (
+        Guard {
+            name: "claim",
+            asks: "our claim, if there is one, still holds its lease",
+        },
+        claim,
+    ),
+    (
+        Guard {
+            name: "strays",
+            asks: "no run left processes behind",
+        },
+        strays,
+    ),
+    (
+        Guard {
+            name: "open",
+            asks: "the issue is open",
+        },
+        open,
+    ),
+    (
+        Guard {
+            name: "managed",
+            asks: "it carries a status label",
+        },
+        managed,
+    ),
+    (
+        Guard {
+            name: "hold",
+            asks: "no hold label stands",
+        },
+        hold,
+    ),
+    (
+        Guard {
+            name: "repository",
+            asks: "the repository can be written to",
+        },
+        repository,
+    ),
+    (
+        Guard {
+            name: "state",
+            asks: "its state block is valid",
+        },
+        state_valid,
+    ),
+    (
+        Guard {
+            name: "edits",
+            asks: "no person's edit was overwritten",
+        },
+        edits,
+    ),
+    (
+        Guard {
+            name: "orders",
+            asks: "no person ordered a stop",
+        },
+        orders,
+    ),
+    (
+        Guard {
+            name: "blocked",
+            asks: "it is not blocked",
+        },
+        super::blocked::guard,
+    ),
+    (
+        Guard {
+            name: "trust",
+            asks: "its text may be acted on",
+        },
+        trust,
+    ),
+    (
+        Guard {
+            name: "spec",
+            asks: "its verify block says what done means",
+        },
+        spec,
+    ),
+    (
+        Guard {
+            name: "backoff",
+            asks: "no waiting time runs",
+        },
+        backoff,
+    ),
+    (
+        Guard {
+            name: "lease",
+            asks: "our lease is young",
+        },
+        lease_age,
+    ),
+    (
+        Guard {
+            name: "checkpoint",
+            asks: "the checkpoint is up to the state",
+        },
+        checkpoint,
+    ),
 ];
 
 /// The first guard that speaks.
@@ -103,12 +199,13 @@ fn strays(view: &View<'_>) -> Option<Decision> {
     let open = view.state.open_run.as_ref()?;
     let runs = &view.seen.local.runs;
     let quarantined = runs.iter().find(|run| {
-        run.key.seq == open.seq
-            && matches!(&run.status, RunStatus::Ended(exit) if exit.quarantined)
+        run.key.seq == open.seq && matches!(&run.status, RunStatus::Ended(exit) if exit.quarantined)
     })?;
     Some(Decision::act(
         Effect::SweepRuns,
-        Why::Quarantined { run: quarantined.key.clone() },
+        Why::Quarantined {
+            run: quarantined.key.clone(),
+        },
     ))
 }
 
@@ -131,7 +228,10 @@ fn managed(view: &View<'_>) -> Option<Decision> {
 
 /// The hold label is a person's brake: a run that goes on is ended, the work is kept.
 fn hold(view: &View<'_>) -> Option<Decision> {
-    view.policy.labels.held(&view.issue.labels).then(|| leave(view, Why::OnHold))
+    view.policy
+        .labels
+        .held(&view.issue.labels)
+        .then(|| leave(view, Why::OnHold))
 }
 
 /// Nothing can be pushed to such a repository: to start would burn money.
@@ -146,14 +246,19 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     } else {
         return None;
     };
-    Some(Decision::wait(Why::RepositoryUnusable { reason: reason.to_owned() }))
+    Some(Decision::wait(Why::RepositoryUnusable {
+        reason: reason.to_owned(),
+    }))
 }
 
 /// A person's words must not be lost silently: our body was made from a text without them.
 fn edits(view: &View<'_>) -> Option<Decision> {
     let lost = state::lost_edits(view);
     let edit = lost.first()?;
-    let who = edit.editor.as_ref().map_or("somebody".to_owned(), |e| format!("@{}", e.login));
+    let who = edit
+        .editor
+        .as_ref()
+        .map_or("somebody".to_owned(), |e| format!("@{}", e.login));
     Some(view.block(
         BlockedReason::EditConflict,
         format!(
@@ -180,7 +285,9 @@ fn orders(view: &View<'_>) -> Option<Decision> {
 /// We put the blocked label on only after the state says so; a label before that is a person's.
 fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     let since = view.last_status().map(|(_, event)| event.at);
-    let older = since.zip(view.state.resumed_at).is_some_and(|(set, resumed)| set <= resumed);
+    let older = since
+        .zip(view.state.resumed_at)
+        .is_some_and(|(set, resumed)| set <= resumed);
     if older {
         return None;
     }
@@ -188,16 +295,23 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
         return Some(Decision::wait(Why::BlockedByPerson));
     }
     if let Some(run) = view.live_run() {
-        return Some(Decision::act(Effect::StopRun(run.key.clone()), Why::BlockedByPerson));
+        return Some(Decision::act(
+            Effect::StopRun(run.key.clone()),
+            Why::BlockedByPerson,
+        ));
     }
     Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
 }
 
 /// A stranger's words must not reach an agent with permissions off.
 fn trust(view: &View<'_>) -> Option<Decision> {
-    let TextTrust::Untrusted { hash, because } = &view.trust else { return None };
+    let TextTrust::Untrusted { hash, because } = &view.trust else {
+        return None;
+    };
     if let Some(run) = view.live_run() {
-        let why = Why::Blocking { reason: BlockedReason::UntrustedText };
+        let why = Why::Blocking {
+            reason: BlockedReason::UntrustedText,
+        };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
     let short = hash.get(..16).unwrap_or(hash);
@@ -213,15 +327,27 @@ fn trust(view: &View<'_>) -> Option<Decision> {
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment
 /// have to say it.
 fn state_valid(view: &View<'_>) -> Option<Decision> {
-    let StateSource::Damaged { message, line, column } = &view.source else { return None };
+    let StateSource::Damaged {
+        message,
+        line,
+        column,
+    } = &view.source
+    else {
+        return None;
+    };
     let at = format!("line {line}, column {column}: {message}");
     let key = format!("{}/state_invalid/{line}-{column}", view.issue.number);
     if !view.said(&key) {
-        let comment = KeyedComment { key, about: CommentAbout::StateInvalid(at) };
+        let comment = KeyedComment {
+            key,
+            about: CommentAbout::StateInvalid(at),
+        };
         return Some(view.under_claim(Effect::Comment(comment), Why::Announce));
     }
-    let wait =
-        Decision::wait(Why::Blocked { reason: BlockedReason::StateInvalid, detail: at });
+    let wait = Decision::wait(Why::Blocked {
+        reason: BlockedReason::StateInvalid,
+        detail: at,
+    });
     Some(view.rest(Status::Blocked, ClaimLabel::TakeOff, wait))
 }
 
@@ -236,7 +362,11 @@ fn spec(view: &View<'_>) -> Option<Decision> {
             BlockedReason::SpecMissing,
             "the body has no `GHSWARM_VERIFY` block that says when the work is done",
         )),
-        VerifyBlock::Invalid { message, line, column } => Some(view.block(
+        VerifyBlock::Invalid {
+            message,
+            line,
+            column,
+        } => Some(view.block(
             BlockedReason::VerifyInvalid,
             format!("the verify block, line {line}, column {column} of the body: {message}"),
         )),
@@ -253,7 +383,9 @@ fn backoff(view: &View<'_>) -> Option<Decision> {
 fn lease_age(view: &View<'_>) -> Option<Decision> {
     view.proof()?;
     let commit = view.lease_commit()?;
-    let LeaseReading::Held { message, .. } = &view.lease else { return None };
+    let LeaseReading::Held { message, .. } = &view.lease else {
+        return None;
+    };
     let old = view.now > commit.date + message.ttl() / crate::model::limits::RENEW_PARTS;
     (old && view.live_run().is_none()).then(|| Decision::act(Effect::Renew, Why::LeaseAges))
 }
@@ -264,11 +396,17 @@ fn checkpoint(view: &View<'_>) -> Option<Decision> {
     if view.source == StateSource::Restored {
         return Some(view.write(view.next_state(), Why::StateRestored));
     }
-    let copy = view.checkpoint.as_ref().and_then(|checkpoint| checkpoint.state.as_ref())?;
+    let copy = view
+        .checkpoint
+        .as_ref()
+        .and_then(|checkpoint| checkpoint.state.as_ref())?;
     let comment = view.own_checkpoint?;
     let behind = copy.rev < view.state.rev;
     behind.then(|| {
-        let mirror = Mirror { comment: Some(comment), state: view.state.clone() };
+        let mirror = Mirror {
+            comment: Some(comment),
+            state: view.state.clone(),
+        };
         Decision::act(Effect::MirrorState(mirror), Why::CheckpointBehind)
     })
 }
@@ -317,7 +455,11 @@ impl View<'_> {
             .filter(|label| self.policy.labels.status_of(label).is_some_and(|s| s != to))
             .cloned()
             .collect();
-        (!present || !remove.is_empty()).then_some(StatusChange { to, remove, present })
+        (!present || !remove.is_empty()).then_some(StatusChange {
+            to,
+            remove,
+            present,
+        })
     }
 
     /// The same, and the claim label comes off.
@@ -334,7 +476,11 @@ impl View<'_> {
                 change.remove.push(label);
                 Some(change)
             }
-            (None, Some(label)) => Some(StatusChange { to, remove: vec![label], present: true }),
+            (None, Some(label)) => Some(StatusChange {
+                to,
+                remove: vec![label],
+                present: true,
+            }),
         }
     }
 
@@ -362,7 +508,7 @@ impl View<'_> {
                     && checkpoint
                         .lock
                         .as_ref()
-                        .is_some_and(|lock| lock.claim.as_deref() == Some(claim.as_str()))
+                        .is_some_and(|lock| lock.claim.as_ref() == Some(claim))
             })
     }
 

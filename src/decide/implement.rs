@@ -25,11 +25,16 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     if let Some(decision) = runs::harvest(view, run) {
         return decision;
     }
-    let Some(tree) = view.worktree() else { return Decision::wait(Why::ClaimWithoutLease) };
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
     if !tree.differs_from_base {
         return view.block(
             BlockedReason::NoChanges,
-            format!("the agent `{}` succeeded without changing anything", run.label),
+            format!(
+                "the agent `{}` succeeded without changing anything",
+                run.label
+            ),
         );
     }
     if let Some(decision) = runs::verify(view, run) {
@@ -45,7 +50,10 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     if view.has_verify_steps() {
         state.verified_sha = Some(tree.head.clone());
     }
-    let left = view.open_tasks().iter().any(|task| !run.tasks.contains(task));
+    let left = view
+        .open_tasks()
+        .iter()
+        .any(|task| !run.tasks.contains(task));
     let next = if left {
         RunKind::Implement
     } else if view.policy.simplify {
@@ -58,6 +66,10 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     view.write_ticking(
         state,
         run.tasks.clone(),
-        Why::RunEnded { kind: RunKind::Implement, ok: true, end },
+        Why::RunEnded {
+            kind: RunKind::Implement,
+            ok: true,
+            end,
+        },
     )
 }

@@ -21,9 +21,6 @@ pub mod view;
 mod wait_ci;
 pub mod why;
 
-#[cfg(test)]
-mod tests;
-
 pub use effect::Effect;
 pub use guards::{Guard, GuardReport, explain};
 pub use policy::Policy;
@@ -60,7 +57,10 @@ impl Decision {
     }
 
     pub(crate) fn wait_until(until: Timestamp, why: Why) -> Self {
-        Self::Wait { until: Some(until), why }
+        Self::Wait {
+            until: Some(until),
+            why,
+        }
     }
 
     /// The reason.

@@ -9,13 +9,22 @@ use super::view::View;
 use super::{Decision, Why};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
-    let kind = if view.phase() == Phase::Simplify { RunKind::Simplify } else { RunKind::Review };
+    let kind = if view.phase() == Phase::Simplify {
+        RunKind::Simplify
+    } else {
+        RunKind::Review
+    };
     // A simplify phase outlives the configuration that asked for it.
     if kind == RunKind::Simplify && !view.policy.simplify {
         let mut state = view.next_state();
         state.open_run = None;
         state.next_action = Phase::AiReview;
-        return view.write(state, Why::Next { what: "no simplify agent is configured" });
+        return view.write(
+            state,
+            Why::Next {
+                what: "no simplify agent is configured",
+            },
+        );
     }
     match runs::drive(view, kind) {
         Progress::Not(decision) => decision,
@@ -27,13 +36,18 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     if let Some(decision) = runs::harvest(view, run) {
         return decision;
     }
-    let Some(tree) = view.worktree() else { return Decision::wait(Why::ClaimWithoutLease) };
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
     // The reviewer may have mended things itself: what is pushed must be what was verified.
     let changed = view.state.head_sha.as_ref() != Some(&tree.head);
     if changed && let Some(decision) = runs::verify(view, run) {
         return decision;
     }
-    let wants_changes = run.review.as_ref().is_some_and(|text| !text.trim().is_empty());
+    let wants_changes = run
+        .review
+        .as_ref()
+        .is_some_and(|text| !text.trim().is_empty());
     if kind == RunKind::Review && wants_changes {
         return send_back(view);
     }
@@ -45,7 +59,11 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
         state.verified_sha = Some(tree.head.clone());
     }
     let end = view.run_end();
-    let why = Why::RunEnded { kind, ok: true, end };
+    let why = Why::RunEnded {
+        kind,
+        ok: true,
+        end,
+    };
     if kind == RunKind::Simplify {
         if let Some(decision) = view.before_run() {
             return decision;
@@ -74,5 +92,12 @@ fn send_back(view: &View<'_>) -> Decision {
     }
     let state = runs::advance_to(view, state, RunKind::Implement);
     let end = view.run_end();
-    view.write(state, Why::RunEnded { kind: RunKind::Review, ok: false, end })
+    view.write(
+        state,
+        Why::RunEnded {
+            kind: RunKind::Review,
+            ok: false,
+            end,
+        },
+    )
 }

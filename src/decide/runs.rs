@@ -27,9 +27,7 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
     };
     match &run.status {
         RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
-        RunStatus::Running { since, frozen } => {
-            Progress::Not(going(&key, *since, *frozen))
-        }
+        RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
         RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
         RunStatus::Ended(exit) => {
             let detail = failure_text(run, exit);
@@ -39,7 +37,11 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
 }
 
 fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
-    Decision::wait(Why::RunGoing { run: key.clone(), since, frozen })
+    Decision::wait(Why::RunGoing {
+        run: key.clone(),
+        since,
+        frozen,
+    })
 }
 
 /// Reserves an attempt: the counters go up before the run, so a crash can only over-count.
@@ -52,7 +54,12 @@ fn reserve(view: &View<'_>, kind: RunKind) -> Decision {
     }
     let mut state = view.next_state();
     reserve_into(view, &mut state, kind);
-    view.write(state, Why::Next { what: "reserve a run" })
+    view.write(
+        state,
+        Why::Next {
+            what: "reserve a run",
+        },
+    )
 }
 
 /// A run without a folder: under its own claim it is started under the same number, under a new one
@@ -68,9 +75,19 @@ fn start_or_reserve(view: &View<'_>, key: &RunKey) -> Decision {
 }
 
 fn start(view: &View<'_>, key: &RunKey) -> Decision {
-    let refs = std::iter::once(view.issue_ref.clone()).chain(view.slot()).collect();
-    let tasks = if key.kind == RunKind::Implement { view.open_tasks() } else { Vec::new() };
-    let plan = RunPlan { key: key.clone(), tasks, refs };
+    let refs = std::iter::once(view.issue_ref.clone())
+        .chain(view.slot())
+        .collect();
+    let tasks = if key.kind == RunKind::Implement {
+        view.open_tasks()
+    } else {
+        Vec::new()
+    };
+    let plan = RunPlan {
+        key: key.clone(),
+        tasks,
+        refs,
+    };
     let what = match key.kind {
         RunKind::Setup => "set the worktree up",
         RunKind::Implement => "start the agent",
@@ -97,11 +114,21 @@ pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
     if view.worktree().is_some() {
         return None;
     }
-    let pushed = view.remote_head().map(|_| crate::model::ids::RefName::of_branch(&view.branch));
+    let pushed = view
+        .remote_head()
+        .map(|_| crate::model::ids::RefName::of_branch(&view.branch));
     let saved = view.policy.wip_ref(view.issue.number);
     let saved = saved.filter(|name| view.seen.look.refs.contains_key(name));
-    let plan = WorktreePlan { branch: view.branch.clone(), from: saved.or(pushed) };
-    Some(Decision::act(Effect::MakeWorktree(plan), Why::Next { what: "make the worktree" }))
+    let plan = WorktreePlan {
+        branch: view.branch.clone(),
+        from: saved.or(pushed),
+    };
+    Some(Decision::act(
+        Effect::MakeWorktree(plan),
+        Why::Next {
+            what: "make the worktree",
+        },
+    ))
 }
 
 fn set_up(view: &View<'_>) -> Option<Decision> {
@@ -118,9 +145,12 @@ fn set_up(view: &View<'_>) -> Option<Decision> {
     Some(match view.run(&key).map(|run| (run, &run.status)) {
         None | Some((_, RunStatus::Reserved)) => start(view, &key),
         Some((_, RunStatus::Running { since, frozen })) => going(&key, *since, *frozen),
-        Some((_, RunStatus::Ended(exit))) if exit.success() => {
-            Decision::act(Effect::MarkSetUp, Why::Next { what: "the worktree is set up" })
-        }
+        Some((_, RunStatus::Ended(exit))) if exit.success() => Decision::act(
+            Effect::MarkSetUp,
+            Why::Next {
+                what: "the worktree is set up",
+            },
+        ),
         Some((run, RunStatus::Ended(exit))) => {
             view.block(BlockedReason::SetupFailed, failure_text(run, exit))
         }
@@ -150,7 +180,11 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     let Some(proof) = view.proof() else { return };
     // Numbers start again with each claim: the key carries the epoch.
     let same_claim = view.state.epoch == Some(proof.epoch());
-    state.attempt = if same_claim { view.state.attempt + 1 } else { 1 };
+    state.attempt = if same_claim {
+        view.state.attempt + 1
+    } else {
+        1
+    };
     state.total_agent_runs += 1;
     state.next_action = match kind {
         RunKind::Implement => Phase::Implement,
@@ -209,7 +243,14 @@ pub(super) fn retry(
     }
     let end = view.run_end();
     let state = advance_to(view, state, kind);
-    view.write(state, Why::RunEnded { kind, ok: false, end })
+    view.write(
+        state,
+        Why::RunEnded {
+            kind,
+            ok: false,
+            end,
+        },
+    )
 }
 
 /// What every successful agent run goes through before its result is used.
@@ -218,13 +259,22 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         return Some(ask(view, question));
     }
     let Some(tree) = view.worktree() else {
-        return Some(retry(view, run.key.kind, BlockedReason::WorktreeFailed, "the worktree is gone"));
+        return Some(retry(
+            view,
+            run.key.kind,
+            BlockedReason::WorktreeFailed,
+            "the worktree is gone",
+        ));
     };
     // Verify steps may leave files of their own; what is dirty after them is not the agent's work.
-    let verified = view.run(&view.companion(&run.key, RunKind::Verify)).is_some();
+    let verified = view
+        .run(&view.companion(&run.key, RunKind::Verify))
+        .is_some();
     if tree.dirty && !verified {
         let message = commit_message(view, run.key.kind);
-        let what = Why::Next { what: "commit what the agent left uncommitted" };
+        let what = Why::Next {
+            what: "commit what the agent left uncommitted",
+        };
         return Some(Decision::act(Effect::CommitWork { message }, what));
     }
     save(view)
@@ -238,8 +288,17 @@ fn save(view: &View<'_>) -> Option<Decision> {
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
         return None;
     }
-    let effect = Effect::SaveWork { to, sha: tree.head.clone(), expected };
-    Some(view.under_claim(effect, Why::Next { what: "save the work" }))
+    let effect = Effect::SaveWork {
+        to,
+        sha: tree.head.clone(),
+        expected,
+    };
+    Some(view.under_claim(
+        effect,
+        Why::Next {
+            what: "save the work",
+        },
+    ))
 }
 
 /// Carries the verify steps that follow a run; `None`: they succeeded, or there are none.
@@ -256,7 +315,12 @@ pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         Some((_, RunStatus::Ended(exit))) if exit.success() => None,
         Some((verify, RunStatus::Ended(exit))) => {
             let detail = failure_text(verify, exit);
-            Some(retry(view, RunKind::Implement, BlockedReason::VerifyFailed, &detail))
+            Some(retry(
+                view,
+                RunKind::Implement,
+                BlockedReason::VerifyFailed,
+                &detail,
+            ))
         }
     }
 }
@@ -267,8 +331,17 @@ fn ask(view: &View<'_>, question: &str) -> Decision {
     state.asked_in = Some(view.state.next_action);
     state.next_action = Phase::WaitForClarification;
     state.pending_questions = Some(crate::model::comment::head(question, 4096).to_owned());
-    view.mark_blocked(&mut state, BlockedReason::Clarification, "the agent asks".to_owned());
-    view.write(state, Why::Blocking { reason: BlockedReason::Clarification })
+    view.mark_blocked(
+        &mut state,
+        BlockedReason::Clarification,
+        "the agent asks".to_owned(),
+    );
+    view.write(
+        state,
+        Why::Blocking {
+            reason: BlockedReason::Clarification,
+        },
+    )
 }
 
 /// How a run failed, for people: the end, and the last lines it printed.
@@ -305,7 +378,10 @@ fn commit_message(view: &View<'_>, kind: RunKind) -> String {
         RunKind::Review => "Mend after review",
         RunKind::Implement | RunKind::Setup | RunKind::Verify => "Implement",
     };
-    format!("{verb}: {}\n\nFor issue {}.", view.issue.title, view.issue.number)
+    format!(
+        "{verb}: {}\n\nFor issue {}.",
+        view.issue.title, view.issue.number
+    )
 }
 
 impl View<'_> {

@@ -20,7 +20,9 @@ pub(super) fn resolve(
     checkpoint: Option<&Checkpoint>,
     trust: &TextTrust,
 ) -> (IssueState, StateSource) {
-    let copy = checkpoint.and_then(|c| c.state.clone()).filter(|state| is_here(seen, state));
+    let copy = checkpoint
+        .and_then(|c| c.state.clone())
+        .filter(|state| is_here(seen, state));
     // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
     if !matches!(trust, TextTrust::Trusted) {
         return copy.map_or_else(
@@ -29,18 +31,27 @@ pub(super) fn resolve(
         );
     }
     match (&body.state, copy) {
-        (StateBlock::Newer { version }, _) => {
-            (IssueState::default(), StateSource::Newer(*version))
-        }
+        (StateBlock::Newer { version }, _) => (IssueState::default(), StateSource::Newer(*version)),
         (StateBlock::Found { state, .. }, copy) if is_here(seen, state) => match copy {
             // An edit from an old browser tab puts an older block back: counters must not fall.
             Some(copy) if copy.rev > state.rev => (copy, StateSource::Restored),
             _ => ((**state).clone(), StateSource::Body),
         },
         (_, Some(copy)) => (copy, StateSource::Restored),
-        (StateBlock::Invalid { message, line, column }, None) => (
+        (
+            StateBlock::Invalid {
+                message,
+                line,
+                column,
+            },
+            None,
+        ) => (
             IssueState::default(),
-            StateSource::Damaged { message: message.clone(), line: *line, column: *column },
+            StateSource::Damaged {
+                message: message.clone(),
+                line: *line,
+                column: *column,
+            },
         ),
         (StateBlock::Absent | StateBlock::Found { .. }, None) => from_facts(seen),
     }
@@ -58,7 +69,10 @@ fn from_facts(seen: &Snapshot) -> (IssueState, StateSource) {
     let ours = seen.look.prs.iter().find(|pr| {
         pr.state == PrState::Open
             && pr.head_repo == Some(seen.repo.id)
-            && pr.author.as_ref().is_some_and(|a| a.login == seen.repo.operator)
+            && pr
+                .author
+                .as_ref()
+                .is_some_and(|a| a.login == seen.repo.operator)
     });
     match ours {
         None => (IssueState::default(), StateSource::Fresh),
@@ -92,13 +106,19 @@ pub(super) fn lost_edits<'a>(view: &View<'a>) -> Vec<&'a BodyEdit> {
     };
     let Some(base) = base else { return Vec::new() };
     let after = edits.iter().enumerate().skip(base + 1);
-    let ours = after.clone().find(|(_, edit)| is_our_write(view, edit)).map(|(index, _)| index);
+    let ours = after
+        .clone()
+        .find(|(_, edit)| is_our_write(view, edit))
+        .map(|(index, _)| index);
     let Some(ours) = ours else { return Vec::new() };
     edits[base + 1..ours].iter().collect()
 }
 
 fn is_our_write(view: &View<'_>, edit: &BodyEdit) -> bool {
-    let by_us = edit.editor.as_ref().is_some_and(|e| e.login == *view.operator());
+    let by_us = edit
+        .editor
+        .as_ref()
+        .is_some_and(|e| e.login == *view.operator());
     match &edit.text {
         _ if !by_us => false,
         // GitHub keeps no text: the operator's first edit after the remembered one is taken for ours.
@@ -145,7 +165,11 @@ impl View<'_> {
 
     /// What is written for `state`.
     pub(super) fn state_write(&self, mut state: IssueState, ticks: Vec<String>) -> StateWrite {
-        let phase = if state.is_blocked() { "blocked" } else { state.next_action.name() };
+        let phase = if state.is_blocked() {
+            "blocked"
+        } else {
+            state.next_action.name()
+        };
         phase.clone_into(&mut state.phase);
         StateWrite {
             pr_url: state.pr_url.clone(),
@@ -188,6 +212,9 @@ impl View<'_> {
 
     /// The key of the run of this kind that belongs to the reserved attempt.
     pub(super) fn companion(&self, key: &RunKey, kind: crate::model::run::RunKind) -> RunKey {
-        RunKey { kind, ..key.clone() }
+        RunKey {
+            kind,
+            ..key.clone()
+        }
     }
 }

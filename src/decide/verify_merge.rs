@@ -16,7 +16,12 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         // The state says merged and GitHub does not: back to what is seen.
         let mut state = view.next_state();
         state.next_action = Phase::WaitCi;
-        return view.write(state, Why::Next { what: "it is not merged" });
+        return view.write(
+            state,
+            Why::Next {
+                what: "it is not merged",
+            },
+        );
     };
     if view.state.merge_commit_sha.as_ref() != Some(&commit) {
         return note(view, &commit, at);
@@ -29,16 +34,29 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     };
     match judge(checks) {
         Verdict::Green => finish(view),
-        Verdict::Pending { done, total } => {
-            rest(view, Decision::wait(Why::ChecksPending { done, total, sha: commit }))
-        }
+        Verdict::Pending { done, total } => rest(
+            view,
+            Decision::wait(Why::ChecksPending {
+                done,
+                total,
+                sha: commit,
+            }),
+        ),
         Verdict::Red(names) => view.block(
             BlockedReason::MergeCiFailed,
-            format!("red on the base branch at {}: {}", commit.short(), names.join(", ")),
+            format!(
+                "red on the base branch at {}: {}",
+                commit.short(),
+                names.join(", ")
+            ),
         ),
         Verdict::Unclear(names) => view.block(
             BlockedReason::CiUnclear,
-            format!("cancelled, stale or waiting at {}: {}", commit.short(), names.join(", ")),
+            format!(
+                "cancelled, stale or waiting at {}: {}",
+                commit.short(),
+                names.join(", ")
+            ),
         ),
         Verdict::NoneYet | Verdict::NothingRan => no_checks(view, commit, at),
     }
@@ -59,14 +77,22 @@ fn note(view: &View<'_>, commit: &Sha, at: Timestamp) -> Decision {
     state.open_run = None;
     state.busy_owner = None;
     state.busy_since = None;
-    view.write(state, Why::Merged { sha: commit.clone() })
+    view.write(
+        state,
+        Why::Merged {
+            sha: commit.clone(),
+        },
+    )
 }
 
 /// What was merged had its checks, or a verify step spoke for it; a base without any CI is fine then.
 fn no_checks(view: &View<'_>, commit: Sha, at: Timestamp) -> Decision {
     let until = at + view.policy.post_merge_grace;
     if view.now < until {
-        return rest(view, Decision::wait_until(until, Why::NoChecksYet { sha: commit }));
+        return rest(
+            view,
+            Decision::wait_until(until, Why::NoChecksYet { sha: commit }),
+        );
     }
     if view.state.verified_sha.is_some() {
         return finish(view);
@@ -80,7 +106,12 @@ fn no_checks(view: &View<'_>, commit: Sha, at: Timestamp) -> Decision {
 fn finish(view: &View<'_>) -> Decision {
     let mut state = view.next_state();
     state.next_action = Phase::Done;
-    view.write(state, Why::Next { what: "merged and green" })
+    view.write(
+        state,
+        Why::Next {
+            what: "merged and green",
+        },
+    )
 }
 
 fn rest(view: &View<'_>, decision: Decision) -> Decision {

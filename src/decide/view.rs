@@ -11,7 +11,7 @@ use crate::model::phase::Phase;
 use crate::model::pr::{PrState, PullRequest};
 use crate::model::run::{RunFacts, RunKey, RunStatus};
 use crate::model::state::IssueState;
-use crate::model::trust::{TextTrust, TrustPolicy, text_trust};
+use crate::model::trust::{TextFacts, TextTrust, TrustPolicy, text_trust};
 
 use super::{Decision, Policy, Snapshot, Why};
 
@@ -96,19 +96,15 @@ impl<'a> View<'a> {
         let Some(issue) = seen.look.issue.as_ref() else {
             return Err(Box::new(Decision::Finished(Why::IssueGone)));
         };
-        let names = policy.branch(issue.number).zip(policy.issue_ref(issue.number));
+        let names = policy
+            .branch(issue.number)
+            .zip(policy.issue_ref(issue.number));
         let Some((branch, issue_ref)) = names else {
             return Err(Box::new(Decision::wait(Why::BadBranchName)));
         };
         let trust_policy = trust_policy(seen, policy);
-        let trust = text_trust(
-            issue,
-            &seen.look.edits,
-            &seen.look.renames,
-            &seen.look.comments,
-            &trust_policy,
-            &seen.people,
-        );
+        let facts = text_facts(seen, issue);
+        let trust = text_trust(&facts, &trust_policy, &seen.people);
         let body = body::parse(&issue.body);
         let (own_checkpoint, checkpoint) = find_checkpoint(seen, policy, issue);
         let (state, source) = super::state::resolve(seen, &body, checkpoint.as_ref(), &trust);
@@ -174,9 +170,17 @@ impl<'a> View<'a> {
     /// Our pull request: head repository ours, head ref our branch, base the base branch. An open one
     /// first, else the one the state names, else the newest merged one.
     pub fn pr(&self) -> Option<&'a PullRequest> {
-        let ours: Vec<_> = self.seen.look.prs.iter().filter(|pr| self.is_ours(pr)).collect();
+        let ours: Vec<_> = self
+            .seen
+            .look
+            .prs
+            .iter()
+            .filter(|pr| self.is_ours(pr))
+            .collect();
         let open = ours.iter().find(|pr| pr.state == PrState::Open);
-        let named = ours.iter().find(|pr| Some(pr.number) == self.state.pr_number);
+        let named = ours
+            .iter()
+            .find(|pr| Some(pr.number) == self.state.pr_number);
         // A pull request that a person closed or merged before this issue's state knew of one belongs
         // to an earlier life of the branch's name.
         open.or(named).copied()
@@ -210,12 +214,21 @@ impl<'a> View<'a> {
 
     /// A run that is alive on this machine.
     pub fn live_run(&self) -> Option<&'a RunFacts> {
-        self.seen.local.runs.iter().find(|run| matches!(run.status, RunStatus::Running { .. }))
+        self.seen
+            .local
+            .runs
+            .iter()
+            .find(|run| matches!(run.status, RunStatus::Running { .. }))
     }
 
     /// Texts of the open tasks.
     pub fn open_tasks(&self) -> Vec<String> {
-        self.body.tasks.iter().filter(|task| !task.done).map(|task| task.text.clone()).collect()
+        self.body
+            .tasks
+            .iter()
+            .filter(|task| !task.done)
+            .map(|task| task.text.clone())
+            .collect()
     }
 
     /// Are there verify steps to run?
@@ -225,9 +238,22 @@ impl<'a> View<'a> {
 
     /// Is this one's word an order? The operator also writes as a person.
     pub fn obeys(&self, actor: Option<&Actor>) -> bool {
-        actor.is_some_and(|actor| {
-            trust_policy(self.seen, self.policy).trusts_editor(actor, self.issue, &self.seen.people)
-        })
+        let Some(actor) = actor else { return false };
+        let author = self
+            .issue
+            .author
+            .as_ref()
+            .filter(|author| author.login == actor.login);
+        let policy = trust_policy(self.seen, self.policy);
+        author.is_some() && policy.trusts(author, self.issue.association)
+            || policy.knows(&actor.login, &self.seen.people) == Some(true)
+            || self.seen.look.comments.iter().any(|comment| {
+                let same = comment
+                    .author
+                    .as_ref()
+                    .is_some_and(|a| a.login == actor.login);
+                same && policy.trusts(comment.author.as_ref(), comment.association)
+            })
     }
 
     /// Does this comment count?
@@ -249,9 +275,23 @@ impl<'a> View<'a> {
     /// Does one of our comments carry this key?
     pub fn said(&self, key: &str) -> bool {
         self.seen.look.comments.iter().any(|comment| {
-            let ours = comment.author.as_ref().is_some_and(|a| a.login == *self.operator());
-            (ours || self.counts(comment)) && crate::model::comment::key_of(&comment.body) == Some(key)
+            let ours = comment
+                .author
+                .as_ref()
+                .is_some_and(|a| a.login == *self.operator());
+            (ours || self.counts(comment))
+                && crate::model::comment::key_of(&comment.body) == Some(key)
         })
+    }
+}
+
+/// Who wrote what of the issue's text.
+pub fn text_facts<'a>(seen: &'a Snapshot, issue: &'a Issue) -> TextFacts<'a> {
+    TextFacts {
+        issue,
+        edits: &seen.look.edits,
+        renames: &seen.look.renames,
+        comments: &seen.look.comments,
     }
 }
 
@@ -279,13 +319,22 @@ fn find_checkpoint(
         if !trust.trusts_comment(comment, &seen.people) {
             continue;
         }
-        let Some(checkpoint) = parse_checkpoint(&comment.body, &policy.marker) else { continue };
+        let Some(checkpoint) = parse_checkpoint(&comment.body, &policy.marker) else {
+            continue;
+        };
         let here = checkpoint.issue == issue.number
-            && checkpoint.repo.to_string().eq_ignore_ascii_case(&seen.repo.slug.to_string());
+            && checkpoint
+                .repo
+                .to_string()
+                .eq_ignore_ascii_case(&seen.repo.slug.to_string());
         if !here {
             continue;
         }
-        if comment.author.as_ref().is_some_and(|a| a.login == seen.repo.operator) {
+        if comment
+            .author
+            .as_ref()
+            .is_some_and(|a| a.login == seen.repo.operator)
+        {
             own = Some(comment.id);
         }
         let rev = |c: &Checkpoint| c.state.as_ref().map(|state| state.rev);
@@ -297,11 +346,19 @@ fn find_checkpoint(
 }
 
 fn claim_view(seen: &Snapshot, commit: Option<&LeaseCommit>) -> ClaimView {
-    let Some(record) = &seen.local.claim else { return ClaimView::None };
-    let Some(commit) = commit else { return ClaimView::WithoutLease };
+    let Some(record) = &seen.local.claim else {
+        return ClaimView::None;
+    };
+    let Some(commit) = commit else {
+        return ClaimView::WithoutLease;
+    };
     if let Some(proof) = ClaimProof::verify(commit, &record.claim) {
         return ClaimView::Ours(proof);
     }
     // A commit of a lower epoch is lag or a restored ref; only a later claim is a loss.
-    if epoch_of(commit) >= record.epoch { ClaimView::Lost } else { ClaimView::WithoutLease }
+    if epoch_of(commit) >= record.epoch {
+        ClaimView::Lost
+    } else {
+        ClaimView::WithoutLease
+    }
 }

@@ -1,11 +1,11 @@
 //! `wait_ci`: checks and approval are awaited, then merged.
 
 use crate::model::checks::CommitChecks;
-use crate::model::comment::{Command, commands};
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
 use crate::model::pr::{Mergeable, PrState, PullRequest, ReviewDecision, ReviewState};
 use crate::model::state::BlockedReason;
+use crate::model::trust::{Command, commands};
 
 use super::checks::{Verdict, judge};
 use super::effect::Effect;
@@ -19,14 +19,19 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         let mut state = view.next_state();
         state.next_action = Phase::CreatePr;
         state.pr_number = None;
-        return view.write(state, Why::Next { what: "there is no pull request" });
+        return view.write(
+            state,
+            Why::Next {
+                what: "there is no pull request",
+            },
+        );
     };
     match &pr.state {
         PrState::Closed => closed(view, pr),
         // The phase is `verify_merge` then; see `View::phase`.
-        PrState::Merged { commit, .. } => {
-            Decision::wait(Why::Merged { sha: commit.clone() })
-        }
+        PrState::Merged { commit, .. } => Decision::wait(Why::Merged {
+            sha: commit.clone(),
+        }),
         PrState::Open if view.state.head_sha.as_ref() != Some(&pr.head_sha) => moved(view, pr),
         PrState::Open => open(view, pr),
     }
@@ -40,9 +45,17 @@ fn closed(view: &View<'_>, pr: &PullRequest) -> Decision {
     view.mark_blocked(
         &mut state,
         BlockedReason::PrClosed,
-        format!("pull request #{} was closed without being merged", pr.number),
+        format!(
+            "pull request #{} was closed without being merged",
+            pr.number
+        ),
     );
-    view.write(state, Why::Blocking { reason: BlockedReason::PrClosed })
+    view.write(
+        state,
+        Why::Blocking {
+            reason: BlockedReason::PrClosed,
+        },
+    )
 }
 
 /// Somebody pushed: the new head is looked at from the start, and never overwritten.
@@ -52,7 +65,12 @@ fn moved(view: &View<'_>, pr: &PullRequest) -> Decision {
     state.head_since = Some(view.now);
     state.pr_number = Some(pr.number);
     state.pr_url = Some(pr.url.clone());
-    view.write(state, Why::HeadMoved { sha: pr.head_sha.clone() })
+    view.write(
+        state,
+        Why::HeadMoved {
+            sha: pr.head_sha.clone(),
+        },
+    )
 }
 
 fn open(view: &View<'_>, pr: &PullRequest) -> Decision {
@@ -60,7 +78,10 @@ fn open(view: &View<'_>, pr: &PullRequest) -> Decision {
         Some(Refusal::Block(reason, detail)) => view.block(reason, detail),
         Some(Refusal::Wait(decision)) => view.rest(Status::Idle, ClaimLabel::Keep, decision),
         None => view.under_claim(
-            Effect::Merge { pr: pr.number, head: pr.head_sha.clone() },
+            Effect::Merge {
+                pr: pr.number,
+                head: pr.head_sha.clone(),
+            },
             Why::ReadyToMerge,
         ),
     }
@@ -101,16 +122,23 @@ fn checks_refuse(view: &View<'_>, checks: &CommitChecks) -> Option<Refusal> {
     let at = checks.sha.short();
     match judge(checks) {
         Verdict::Green => None,
-        Verdict::Pending { done, total } => Some(Refusal::Wait(Decision::wait(
-            Why::ChecksPending { done, total, sha: checks.sha.clone() },
-        ))),
+        Verdict::Pending { done, total } => {
+            Some(Refusal::Wait(Decision::wait(Why::ChecksPending {
+                done,
+                total,
+                sha: checks.sha.clone(),
+            })))
+        }
         Verdict::Red(names) => Some(Refusal::Block(
             BlockedReason::CiFailed,
             format!("red at {at}: {}", names.join(", ")),
         )),
         Verdict::Unclear(names) => Some(Refusal::Block(
             BlockedReason::CiUnclear,
-            format!("cancelled, stale or waiting for an approval at {at}: {}", names.join(", ")),
+            format!(
+                "cancelled, stale or waiting for an approval at {at}: {}",
+                names.join(", ")
+            ),
         )),
         Verdict::NoneYet | Verdict::NothingRan => no_checks(view, checks),
     }
@@ -121,7 +149,9 @@ fn checks_refuse(view: &View<'_>, checks: &CommitChecks) -> Option<Refusal> {
 fn no_checks(view: &View<'_>, checks: &CommitChecks) -> Option<Refusal> {
     let until = view.state.head_since.unwrap_or(view.now) + view.policy.ci_start_grace;
     if view.now < until {
-        let why = Why::NoChecksYet { sha: checks.sha.clone() };
+        let why = Why::NoChecksYet {
+            sha: checks.sha.clone(),
+        };
         return Some(Refusal::Wait(Decision::wait_until(until, why)));
     }
     if view.state.verified_sha.as_ref() == Some(&checks.sha) {
@@ -129,17 +159,25 @@ fn no_checks(view: &View<'_>, checks: &CommitChecks) -> Option<Refusal> {
     }
     Some(Refusal::Block(
         BlockedReason::NoChecks,
-        format!("no check succeeded at {} and no verify step did either", checks.sha.short()),
+        format!(
+            "no check succeeded at {} and no verify step did either",
+            checks.sha.short()
+        ),
     ))
 }
 
 fn reviews_refuse(view: &View<'_>, pr: &PullRequest) -> Option<Refusal> {
     let missing = || {
-        let why = Why::ApprovalMissing { pr: pr.number, sha: pr.head_sha.clone() };
+        let why = Why::ApprovalMissing {
+            pr: pr.number,
+            sha: pr.head_sha.clone(),
+        };
         Some(Refusal::Wait(Decision::wait(why)))
     };
     let objects = pr.review_decision == Some(ReviewDecision::ChangesRequested)
-        || latest_opinions(view, pr).iter().any(|(_, state)| *state == ReviewState::ChangesRequested);
+        || latest_opinions(view, pr)
+            .iter()
+            .any(|(_, state)| *state == ReviewState::ChangesRequested);
     if objects {
         let detail = format!("a reviewer asks for changes on pull request #{}", pr.number);
         return Some(Refusal::Block(BlockedReason::ReviewFeedback, detail));
@@ -180,7 +218,9 @@ fn is_bot(actor: &crate::model::issue::Actor) -> bool {
 fn latest_opinions(view: &View<'_>, pr: &PullRequest) -> Vec<(String, ReviewState)> {
     let mut latest: Vec<(String, ReviewState)> = Vec::new();
     for review in &pr.reviews {
-        let Some(author) = &review.author else { continue };
+        let Some(author) = &review.author else {
+            continue;
+        };
         let opinion = matches!(
             review.state,
             ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Dismissed
@@ -198,21 +238,30 @@ fn latest_opinions(view: &View<'_>, pr: &PullRequest) -> Vec<(String, ReviewStat
 /// `/ghswarm merge SHA` of a trusted person counts as approval of that head: the lone owner cannot
 /// approve the pull request of their own token.
 fn merge_command(view: &View<'_>, pr: &PullRequest) -> bool {
-    view.seen.look.comments.iter().filter(|comment| view.counts(comment)).any(|comment| {
-        let human = comment.author.as_ref().is_some_and(|author| !is_bot(author));
-        human
-            && crate::model::comment::key_of(&comment.body).is_none()
-            && commands(&comment.body).iter().any(|command| match command {
-                Command::Merge { sha_prefix } => {
-                    sha_prefix.len() >= 7 && pr.head_sha.as_str().starts_with(sha_prefix.as_str())
-                }
-                Command::Approve { .. }
-                | Command::Resume
-                | Command::Retry
-                | Command::Stop
-                | Command::Status => false,
-            })
-    })
+    view.seen
+        .look
+        .comments
+        .iter()
+        .filter(|comment| view.counts(comment))
+        .any(|comment| {
+            let human = comment
+                .author
+                .as_ref()
+                .is_some_and(|author| !is_bot(author));
+            human
+                && crate::model::comment::key_of(&comment.body).is_none()
+                && commands(&comment.body).iter().any(|command| match command {
+                    Command::Merge { sha_prefix } => {
+                        sha_prefix.len() >= 7
+                            && pr.head_sha.as_str().starts_with(sha_prefix.as_str())
+                    }
+                    Command::Approve { .. }
+                    | Command::Resume
+                    | Command::Retry
+                    | Command::Stop
+                    | Command::Status => false,
+                })
+        })
 }
 
 impl View<'_> {

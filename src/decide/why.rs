@@ -205,7 +205,11 @@ impl Why {
     pub fn code(&self) -> String {
         serde_json::to_value(self)
             .ok()
-            .and_then(|value| value.get("why").and_then(|why| why.as_str().map(str::to_owned)))
+            .and_then(|value| {
+                value
+                    .get("why")
+                    .and_then(|why| why.as_str().map(str::to_owned))
+            })
             .unwrap_or_default()
     }
 }
@@ -219,7 +223,10 @@ impl fmt::Display for Why {
             Self::OnHold => f.write_str("the hold label stands"),
             Self::CompletedByPerson => f.write_str("a person says it is completed"),
             Self::NewerVersion { version } => {
-                write!(f, "its state was written by a newer ghswarm (format {version})")
+                write!(
+                    f,
+                    "its state was written by a newer ghswarm (format {version})"
+                )
             }
             Self::BadBranchName => f.write_str("`branch_prefix` does not make a branch name"),
             Self::RepositoryUnusable { reason } => write!(f, "the repository: {reason}"),
@@ -228,13 +235,24 @@ impl fmt::Display for Why {
             }
             Self::BlockedByPerson => f.write_str("the blocked label stands"),
             Self::ClaimedElsewhere { holder, expires } => {
-                write!(f, "claimed by {holder}, may be taken over at {}", clock(*expires))
+                write!(
+                    f,
+                    "claimed by {holder}, may be taken over at {}",
+                    clock(*expires)
+                )
             }
             Self::OddLease { expires } => {
-                write!(f, "its lease cannot be read, may be taken over at {}", clock(*expires))
+                write!(
+                    f,
+                    "its lease cannot be read, may be taken over at {}",
+                    clock(*expires)
+                )
             }
             Self::NoSlot { slots } => {
-                write!(f, "all slots of the repository are taken (max_parallel_issues: {slots})")
+                write!(
+                    f,
+                    "all slots of the repository are taken (max_parallel_issues: {slots})"
+                )
             }
             Self::AssignedTo { login } => write!(f, "assigned to @{login}"),
             Self::OtherPullRequest { pr, url } => {
@@ -273,7 +291,11 @@ impl fmt::Display for Why {
             Self::Announce => f.write_str("it has to be said"),
             Self::Next { what } => f.write_str(what),
             Self::RunEnded { kind, ok: true, .. } => write!(f, "{kind} succeeded"),
-            Self::RunEnded { kind, ok: false, end } => write!(f, "{kind} failed ({end:?})"),
+            Self::RunEnded {
+                kind,
+                ok: false,
+                end,
+            } => write!(f, "{kind} failed ({end:?})"),
             Self::Blocking { reason } => write!(f, "{}", reason.code()),
             Self::Resumed => f.write_str("resumed"),
             Self::HeadMoved { sha } => write!(f, "the branch moved to {}", sha.short()),
