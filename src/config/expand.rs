@@ -1,0 +1,200 @@
+//! `${VAR}` and `~` in values. The environment is a parameter; nothing is read here.
+
+use std::path::{Path, PathBuf};
+
+use super::keys::{Key, Kind, Rule};
+use super::problem::{Fault, Problems};
+use super::tree::{Node, Value};
+use super::values::is_variable;
+
+/// The environment, as the caller sees it.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Puts variables into every text of the tree.
+pub(super) fn expand_variables(node: &mut Node, env: Environment<'_>, problems: &mut Problems) {
+    match &mut node.value {
+        Value::Text(text) if text.contains("${") => match expand_text(text, env) {
+            Ok((expanded, variables)) => {
+                *text = expanded;
+                node.variables = variables;
+            }
+            Err(faults) => {
+                for fault in faults {
+                    problems.add(node.at, fault);
+                }
+            }
+        },
+        Value::List(list) => {
+            list.iter_mut()
+                .for_each(|item| expand_variables(item, env, problems));
+        }
+        Value::Map(map) => map
+            .nodes_mut()
+            .for_each(|item| expand_variables(item, env, problems)),
+        Value::Null | Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Text(_) => {}
+    }
+}
+
+/// The text with its variables, and their names. `$${` is a literal `${`.
+fn expand_text(text: &str, env: Environment<'_>) -> Result<(String, Vec<String>), Vec<Fault>> {
+    let mut done = String::with_capacity(text.len());
+    let (mut names, mut faults) = (Vec::new(), Vec::new());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let (before, from) = rest.split_at(start);
+        if let Some(kept) = before.strip_suffix('$') {
+            done.push_str(kept);
+            done.push_str("${");
+            rest = &from[2..];
+            continue;
+        }
+        done.push_str(before);
+        let Some(end) = from.find('}') else {
+            faults.push(malformed("${", "has no `}`"));
+            rest = "";
+            break;
+        };
+        match variable(&from[2..end], env) {
+            Ok((name, value)) => {
+                done.push_str(&value);
+                names.push(name);
+            }
+            Err(fault) => faults.push(fault),
+        }
+        rest = &from[end + 1..];
+    }
+    done.push_str(rest);
+    if faults.is_empty() {
+        Ok((done, names))
+    } else {
+        Err(faults)
+    }
+}
+
+/// Name and value of what stands between the braces.
+fn variable(inside: &str, env: Environment<'_>) -> Result<(String, String), Fault> {
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    let named = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    if !named || !is_variable(name) {
+        return Err(malformed(
+            &format!("${{{inside}}}"),
+            "is no `${VAR}` or `${VAR:-default}`",
+        ));
+    }
+    let value = match (env(name), default) {
+        // As in a shell, `:-` also stands in for an empty value.
+        (Some(value), Some(default)) if value.is_empty() => default.to_owned(),
+        (Some(value), _) => value,
+        (None, Some(default)) => default.to_owned(),
+        (None, None) => {
+            return Err(Fault::new(format!("the variable `{name}` is not set")).hint(format!(
+                "export {name}, or write `${{{name}:-default}}`; `$${{{name}}}` leaves it to the shell"
+            )));
+        }
+    };
+    Ok((name.to_owned(), value))
+}
+
+fn malformed(what: &str, why: &str) -> Fault {
+    Fault::new(format!("`{what}` {why}")).hint("write `$${` where a literal `${` is meant")
+}
+
+/// What `~` means.
+#[derive(Debug, Clone)]
+pub(super) struct Homes {
+    /// `$HOME`.
+    user: Option<PathBuf>,
+    /// `$GHSWARM_HOME`, which stands in for `~/.ghswarm`.
+    ghswarm: Option<PathBuf>,
+}
+
+impl Homes {
+    pub(super) fn of(env: Environment<'_>) -> Self {
+        let path = |name: &str| {
+            env(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        Self {
+            user: path("HOME"),
+            ghswarm: path("GHSWARM_HOME"),
+        }
+    }
+
+    /// ghswarm's own home.
+    pub(super) fn ghswarm(&self) -> Option<PathBuf> {
+        self.ghswarm
+            .clone()
+            .or_else(|| self.user.as_ref().map(|home| home.join(".ghswarm")))
+    }
+
+    fn expand(&self, text: &str) -> Option<PathBuf> {
+        let path = Path::new(text);
+        if let Ok(rest) = path.strip_prefix("~/.ghswarm") {
+            return self.ghswarm().map(|home| home.join(rest));
+        }
+        match path.strip_prefix("~") {
+            Ok(rest) => self.user.as_ref().map(|home| home.join(rest)),
+            Err(_) => Some(path.to_owned()),
+        }
+    }
+}
+
+/// Replaces `~` in the values of those keys that are paths.
+pub(super) fn expand_homes(node: &mut Node, keys: &[Key], homes: &Homes, problems: &mut Problems) {
+    let Value::Map(map) = &mut node.value else {
+        return;
+    };
+    for key in keys {
+        let Some(value) = map.get_mut(key.name) else {
+            continue;
+        };
+        match key.kind {
+            Kind::Text(Rule::Path | Rule::PathOrOff) => expand_home(value, homes, problems),
+            Kind::Section(inner) | Kind::Optional(inner) => {
+                expand_homes(value, inner, homes, problems);
+            }
+            Kind::Switch
+            | Kind::Count(..)
+            | Kind::Number
+            | Kind::Time(_)
+            | Kind::Word(_)
+            | Kind::Approval
+            | Kind::EnvClear
+            | Kind::Text(_)
+            | Kind::Texts(_)
+            | Kind::Commands
+            | Kind::Variables
+            | Kind::Verify(..)
+            | Kind::Named(_) => {}
+        }
+    }
+}
+
+fn expand_home(node: &mut Node, homes: &Homes, problems: &mut Problems) {
+    let Value::Text(text) = &mut node.value else {
+        return;
+    };
+    match homes.expand(text) {
+        Some(path) if path.is_absolute() || text.is_empty() => {
+            *text = path.to_string_lossy().into_owned();
+        }
+        Some(_) if text.starts_with('~') => {
+            problems.add(
+                node.at,
+                Fault::new("`~` is no absolute path here")
+                    .hint("set HOME and GHSWARM_HOME to absolute paths"),
+            );
+        }
+        // A relative path was reported when the value was checked.
+        Some(_) => {}
+        None => problems.add(
+            node.at,
+            Fault::new("`~` is not known: HOME is not set").hint("export HOME or GHSWARM_HOME"),
+        ),
+    }
+}
