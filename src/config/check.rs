@@ -2,6 +2,7 @@
 //! there. It changes nothing and finds everything.
 
 use super::keys::{Key, Kind, REMOVED, REPOSITORY, Rule, TEST_MARGINS, TOP};
+use super::near::nearest;
 use super::problem::{Fault, Position, Problems};
 use super::tree::{Map, Node, Value};
 use super::values::{
@@ -15,7 +16,7 @@ pub(super) fn check_map(node: &Node, keys: &[Key], path: &Path<'_>, problems: &m
         let hint = keys
             .first()
             .map(|key| format!("write `{}: …` below it", key.name));
-        let fault = wrong(&path.name(), "a mapping", node);
+        let fault = wrong_kind(&path.name(), "a mapping", node);
         problems.add(node.at, hint.into_iter().fold(fault, Fault::hint));
         return;
     };
@@ -74,25 +75,35 @@ impl<'a> Path<'a> {
             .filter(|above| !above.prefix && !above.key.is_empty());
         match above {
             Some(above) => format!("{}.{}", above.name(), self.key),
-            None if self.key.is_empty() => "the file".to_owned(),
             None => self.key.to_owned(),
         }
     }
 }
 
+/// Longer values are not repeated in a message.
+const ECHO_CHARS_MAX: usize = 60;
+
+/// For a value that has a small vocabulary: it may be repeated.
 fn wrong(name: &str, wanted: &str, node: &Node) -> Fault {
-    let name = if name == "the file" {
-        name.to_owned()
-    } else {
-        format!("`{name}`")
-    };
     let shown = node.shown();
-    let found = if shown.is_empty() || shown.contains('\n') {
+    let found = if node.text() == Some("") {
+        "empty".to_owned()
+    } else if shown.is_empty() || shown.contains('\n') || shown.chars().count() > ECHO_CHARS_MAX {
         node.kind().to_owned()
     } else {
         format!("`{shown}`")
     };
-    Fault::new(format!("{name} must be {wanted}, not {found}"))
+    Fault::new(format!("`{name}` must be {wanted}, not {found}"))
+}
+
+/// For a value of the wrong kind: it may be a secret that slipped to the wrong place.
+fn wrong_kind(name: &str, wanted: &str, node: &Node) -> Fault {
+    let name = if name.is_empty() {
+        "the file".to_owned()
+    } else {
+        format!("`{name}`")
+    };
+    Fault::new(format!("{name} must be {wanted}, not {}", node.kind()))
 }
 
 fn check_key(node: &Node, key: &Key, path: &Path<'_>, problems: &mut Problems) {
@@ -148,9 +159,10 @@ fn check_not_yet(node: &Node, key: &Key, name: &str, problems: &mut Problems) {
     if same {
         return;
     }
-    let shown = match key.kind {
-        Kind::Word(_) => format!("{name}: {}", node.shown()),
-        _ => name.to_owned(),
+    let shown = if matches!(key.kind, Kind::Word(_)) {
+        format!("{name}: {}", node.shown())
+    } else {
+        name.to_owned()
     };
     let fault = Fault::new(format!("`{shown}` is not supported yet: {today}"));
     problems.add(node.at, fault.hint("remove it"));
@@ -196,7 +208,18 @@ fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Fault> {
                 .fold(fault, Fault::hint))
         }
         Kind::Text(rule) => check_one_text(node, rule, name),
-        _ => Ok(()),
+        Kind::Switch
+        | Kind::Approval
+        | Kind::EnvClear
+        | Kind::Number
+        | Kind::Word(_)
+        | Kind::Texts(_)
+        | Kind::Commands
+        | Kind::Variables
+        | Kind::Section(_)
+        | Kind::Optional(_)
+        | Kind::Verify(..)
+        | Kind::Named(_) => Ok(()),
     }
 }
 
@@ -209,7 +232,7 @@ fn hint_boolean(fault: Fault, node: &Node) -> Fault {
 
 fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
     let Some(text) = node.text() else {
-        let fault = wrong(name, "text", node);
+        let fault = wrong_kind(name, "text", node);
         let quoted = node
             .scalar()
             .map(|scalar| format!("put it in quotes: `\"{scalar}\"`"));
@@ -218,7 +241,14 @@ fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
     match check_text(rule, text) {
         Ok(()) => Ok(()),
         Err(wanted) => {
-            let fault = wrong(name, &wanted, node);
+            // What stands behind `=`, or before `@` in an address, is more often than not a secret.
+            let secret = (rule == Rule::Variable && text.contains('='))
+                || (rule == Rule::Url && text.contains('@'));
+            let fault = if secret {
+                Fault::new(format!("`{name}` must be {wanted}"))
+            } else {
+                wrong(name, &wanted, node)
+            };
             let relative = matches!(rule, Rule::Path | Rule::PathOrOff) && !text.is_empty();
             Err(if relative {
                 fault.hint("write the path from `/` on")
@@ -231,10 +261,11 @@ fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
 
 fn check_texts(node: &Node, rule: Rule, name: &str, problems: &mut Problems) {
     let Some(list) = node.list() else {
-        let fault = wrong(name, "a list", node);
+        let fault = wrong_kind(name, "a list", node);
+        let fits = |one: &String| node.variables.is_empty() && check_text(rule, one).is_ok();
         let one = node
             .scalar()
-            .filter(|_| node.variables.is_empty() && rule != Rule::Pattern);
+            .filter(|one| fits(one) && rule != Rule::Pattern);
         let hint = one.map(|one| format!("write `[{one}]`"));
         problems.add(node.at, hint.into_iter().fold(fault, Fault::hint));
         return;
@@ -256,11 +287,7 @@ fn check_commands(node: &Node, name: &str, problems: &mut Problems) {
     }
     for item in items {
         let fault = match item.text() {
-            None => Some(wrong(
-                name,
-                "a command line or a list of command lines",
-                item,
-            )),
+            None => Some(wrong_kind(name, "a command line or a list of them", item)),
             Some(text) => check_command(text).err().map(|fault| Fault {
                 message: format!("`{name}` {}", fault.message),
                 ..fault
@@ -293,14 +320,16 @@ fn check_variables(node: &Node, name: &str, problems: &mut Problems) {
 }
 
 fn wrong_variable(name: &str, variable: &str) -> Fault {
+    let variable = variable.split('=').next().unwrap_or_default();
     Fault::new(format!(
         "`{variable}` in `{name}` is not the name of a variable"
     ))
+    .hint("write `NAME: value`")
 }
 
 fn check_named(node: &Node, keys: &[Key], path: &Path<'_>, problems: &mut Problems) {
     let Some(map) = node.map() else {
-        let fault = wrong(&path.name(), "a mapping", node);
+        let fault = wrong_kind(&path.name(), "a mapping", node);
         problems.add(
             node.at,
             fault.hint("write `NAME:` below it, and `repo:`, `path:` below that"),
@@ -330,12 +359,18 @@ fn check_verify(
     problems: &mut Problems,
 ) {
     let Some(list) = node.list() else {
+        if node.text().is_some() {
+            let fault = wrong_kind(&path.name(), "a mapping or a list", node);
+            let hint = "commands belong into each issue's `GHSWARM_VERIFY` block";
+            return problems.add(node.at, fault.hint(hint));
+        }
         return check_map(node, one, path, problems);
     };
     let mut seen = Map::default();
     for item in list {
         check_map(item, entry, path, problems);
-        let Some(at) = item.map().and_then(|map| map.get("path")) else {
+        let Some(map) = item.map() else { continue };
+        let Some(at) = map.get("path") else {
             let fault = Fault::new("an entry of `verify` has no `path`");
             problems.add(
                 item.at,
@@ -357,10 +392,11 @@ fn check_verify(
 fn unknown(name: &str, keys: &[Key], path: &Path<'_>) -> Fault {
     let full = path.child(name).name();
     let in_repository = path.prefix && path.above.is_some();
-    if let Some(removed) = REMOVED.iter().find(|removed| removed.name == name) {
-        if path.prefix {
-            return Fault::new(format!("`{name}` is gone")).hint(removed.instead);
-        }
+    let removed = REMOVED
+        .iter()
+        .find(|removed| removed.name == name && path.prefix);
+    if let Some(removed) = removed {
+        return Fault::new(format!("`{name}` is gone")).hint(removed.instead);
     }
     let fault = Fault::new(format!("unknown key `{full}`"));
     let known = |keys: &[Key]| keys.iter().any(|key| key.name == name);
@@ -376,38 +412,6 @@ fn unknown(name: &str, keys: &[Key], path: &Path<'_>) -> Fault {
         Some(near) => fault.hint(format!("did you mean `{near}`?")),
         None => fault.hint("`ghswarm config schema` lists the keys"),
     }
-}
-
-/// The word that was probably meant: a third of the letters may differ.
-fn nearest<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = words.map(|candidate| (distance(word, candidate), candidate));
-    let most = (word.chars().count() / 3).max(1);
-    scored
-        .filter(|(score, _)| *score <= most)
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// Letters to add, drop or exchange, `-` and `_` and the case being the same.
-fn distance(a: &str, b: &str) -> usize {
-    let plain = |text: &str| {
-        text.to_ascii_lowercase()
-            .replace('-', "_")
-            .chars()
-            .collect::<Vec<_>>()
-    };
-    let (a, b) = (plain(a), plain(b));
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let exchanged = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = exchanged.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Says which required keys a repository lacks. `at` is where its name stands.

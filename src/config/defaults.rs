@@ -65,7 +65,9 @@ pub(super) fn fill(node: &mut Node, keys: &[Key]) {
             }
             Kind::Verify(_, entry) => {
                 if let Some(Value::List(list)) = map.get_mut(key.name).map(|node| &mut node.value) {
-                    list.iter_mut().for_each(|item| fill(item, entry));
+                    for item in list {
+                        fill(item, entry);
+                    }
                 }
             }
             Kind::Optional(inner) => {
@@ -73,7 +75,19 @@ pub(super) fn fill(node: &mut Node, keys: &[Key]) {
                     fill(present, inner);
                 }
             }
-            _ => {
+            Kind::Switch
+            | Kind::Count(..)
+            | Kind::Number
+            | Kind::Time(_)
+            | Kind::Word(_)
+            | Kind::Approval
+            | Kind::EnvClear
+            | Kind::Text(_)
+            | Kind::Texts(_)
+            | Kind::Commands
+            | Kind::Variables
+            | Kind::Section(_)
+            | Kind::Named(_) => {
                 let default = key.default.and_then(|text| DEFAULTS.get(text));
                 if let Some(default) = default.filter(|_| map.get(key.name).is_none()) {
                     map.insert(key.name, default.at, default.clone());
@@ -91,4 +105,35 @@ fn fill_section(map: &mut Map, name: &str, inner: &[Key]) {
     if let Some(present) = map.get_mut(name) {
         fill(present, inner);
     }
+}
+
+/// The default list of removed variables takes GitHub's tokens away, which is what `github: inherit`
+/// is written against: there it is empty.
+pub(super) fn keep_tokens(node: &mut Node) {
+    let agents = child(node, "agents");
+    for agent in agents.into_iter().flat_map(Map::nodes_mut) {
+        let inherits = agent
+            .map()
+            .and_then(|map| map.get("github"))
+            .and_then(Node::text);
+        if inherits != Some("inherit") {
+            continue;
+        }
+        if let Value::Map(map) = &mut agent.value
+            && let Some(removed) = map.get_mut("env_remove")
+            && removed.origin == Origin::Default
+        {
+            removed.value = Value::List(Vec::new());
+        }
+    }
+}
+
+fn child<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Map> {
+    let Value::Map(map) = &mut node.value else {
+        return None;
+    };
+    let Value::Map(inner) = &mut map.get_mut(key)?.value else {
+        return None;
+    };
+    Some(inner)
 }

@@ -22,11 +22,13 @@ pub(super) fn expand_variables(node: &mut Node, env: Environment<'_>, problems: 
                 for fault in faults {
                     problems.add(node.at, fault);
                 }
+                problems.mute(node.at);
             }
         },
         Value::List(list) => {
-            list.iter_mut()
-                .for_each(|item| expand_variables(item, env, problems));
+            for item in list {
+                expand_variables(item, env, problems);
+            }
         }
         Value::Map(map) => map
             .nodes_mut()
@@ -126,20 +128,31 @@ impl Homes {
     }
 
     /// ghswarm's own home.
-    pub(super) fn ghswarm(&self) -> Option<PathBuf> {
-        self.ghswarm
-            .clone()
-            .or_else(|| self.user.as_ref().map(|home| home.join(".ghswarm")))
+    pub(super) fn ghswarm(&self) -> Result<PathBuf, Fault> {
+        match &self.ghswarm {
+            Some(home) if home.is_absolute() => Ok(home.clone()),
+            Some(_) => Err(Fault::new("`GHSWARM_HOME` is not an absolute path")
+                .hint("export it as one, or unset it for `~/.ghswarm`")),
+            None => Ok(self.user()?.join(".ghswarm")),
+        }
     }
 
-    fn expand(&self, text: &str) -> Option<PathBuf> {
+    fn user(&self) -> Result<PathBuf, Fault> {
+        let home = self.user.clone().filter(|home| home.is_absolute());
+        home.ok_or_else(|| {
+            Fault::new("`~` is not known: `HOME` is not set to an absolute path")
+                .hint("export HOME, or GHSWARM_HOME and write full paths")
+        })
+    }
+
+    fn expand(&self, text: &str) -> Result<PathBuf, Fault> {
         let path = Path::new(text);
         if let Ok(rest) = path.strip_prefix("~/.ghswarm") {
-            return self.ghswarm().map(|home| home.join(rest));
+            return Ok(self.ghswarm()?.join(rest));
         }
         match path.strip_prefix("~") {
-            Ok(rest) => self.user.as_ref().map(|home| home.join(rest)),
-            Err(_) => Some(path.to_owned()),
+            Ok(rest) => Ok(self.user()?.join(rest)),
+            Err(_) => Ok(path.to_owned()),
         }
     }
 }
@@ -180,21 +193,7 @@ fn expand_home(node: &mut Node, homes: &Homes, problems: &mut Problems) {
         return;
     };
     match homes.expand(text) {
-        Some(path) if path.is_absolute() || text.is_empty() => {
-            *text = path.to_string_lossy().into_owned();
-        }
-        Some(_) if text.starts_with('~') => {
-            problems.add(
-                node.at,
-                Fault::new("`~` is no absolute path here")
-                    .hint("set HOME and GHSWARM_HOME to absolute paths"),
-            );
-        }
-        // A relative path was reported when the value was checked.
-        Some(_) => {}
-        None => problems.add(
-            node.at,
-            Fault::new("`~` is not known: HOME is not set").hint("export HOME or GHSWARM_HOME"),
-        ),
+        Ok(path) => *text = path.to_string_lossy().into_owned(),
+        Err(fault) => problems.add(node.at, fault),
     }
 }

@@ -7,13 +7,14 @@
 //! held. Only `locate` looks at the disk.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod check;
 mod defaults;
 mod expand;
 mod keys;
 mod locate;
+mod near;
 mod problem;
 mod read;
 mod schema;
@@ -51,17 +52,15 @@ pub fn load(text: &str, file: &Path, env: Environment<'_>) -> Result<Config, Con
     expand::expand_variables(&mut top, env, &mut problems);
     check::check_map(&top, keys::TOP, &check::Path::TOP, &mut problems);
     let homes = expand::Homes::of(env);
+    let home = homes.ghswarm().unwrap_or_else(|fault| {
+        problems.add(Position::default(), fault);
+        PathBuf::new()
+    });
     let repositories = lay_out(&top, &homes, &mut problems);
     defaults::fill(&mut top, keys::TOP);
     expand::expand_homes(&mut top, keys::TOP, &homes, &mut problems);
     problems.finish()?;
-    assemble(
-        &top,
-        &repositories,
-        file,
-        homes.ghswarm().unwrap_or_default(),
-    )
-    .ok_or_else(|| doubtful(problems))
+    assemble(&top, &repositories, file, home).ok_or_else(|| doubtful(problems))
 }
 
 /// Each repository over `defaults` over the built-in defaults, by alias.
@@ -70,6 +69,9 @@ fn lay_out(top: &Node, homes: &expand::Homes, problems: &mut Problems) -> BTreeM
     let mut base = top.map().and_then(|map| map.get("defaults")).cloned();
     if let Some(base) = &mut base {
         base.set_origin(Origin::Defaults);
+    }
+    if top.map().is_none() {
+        return laid_out;
     }
     let named = top.map().and_then(|map| map.get("repositories"));
     let Some(named) =
@@ -91,6 +93,7 @@ fn lay_out(top: &Node, homes: &expand::Homes, problems: &mut Problems) -> BTreeM
         }
         check::check_required(&merged, alias, at, problems);
         defaults::fill(&mut merged, keys::REPOSITORY);
+        defaults::keep_tokens(&mut merged);
         expand::expand_homes(&mut merged, keys::REPOSITORY, homes, problems);
         read::check_sense(&merged, problems);
         laid_out.insert(alias.to_owned(), merged);
@@ -102,7 +105,7 @@ fn assemble(
     top: &Node,
     nodes: &BTreeMap<String, Node>,
     file: &Path,
-    home: std::path::PathBuf,
+    home: PathBuf,
 ) -> Option<Config> {
     let all = read::Reader::of(top);
     let mut shown = Vec::new();

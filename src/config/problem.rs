@@ -1,5 +1,6 @@
 //! What is wrong with a configuration, and where. It collects and orders; it does not print.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -80,6 +81,7 @@ impl Fault {
 pub(super) struct Problems {
     file: PathBuf,
     found: Vec<ConfigProblem>,
+    muted: BTreeSet<Position>,
 }
 
 impl Problems {
@@ -87,10 +89,19 @@ impl Problems {
         Self {
             file: file.to_owned(),
             found: Vec::new(),
+            muted: BTreeSet::new(),
         }
     }
 
+    /// Nothing more is said about this place: what is there is not what will be there.
+    pub(super) fn mute(&mut self, at: Position) {
+        self.muted.insert(at);
+    }
+
     pub(super) fn add(&mut self, at: Position, fault: Fault) {
+        if self.muted.contains(&at) {
+            return;
+        }
         let Fault { message, hint } = fault;
         let Position { line, column } = at;
         // A value that is not in the file has no place of its own: the top stands for it.

@@ -12,7 +12,7 @@ use super::settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
     LogConfig, LogFormat, MergeMethod, RepoConfig, RequireApproval, Target, Trust,
 };
-use super::tree::{Node, Origin, Value};
+use super::tree::{Map, Node, Origin, Value};
 use super::values::{parse_association, parse_switch, parse_time, parse_whole};
 use crate::model::ids::{BranchName, IdError, Login};
 use crate::model::labels::LabelNames;
@@ -24,6 +24,9 @@ const LEASE_TTL_MIN: Duration = Duration::from_secs(5 * 60);
 
 /// What a lease may say at most (protocol.md, section 4).
 const LEASE_TTL_MAX: Duration = Duration::from_secs(1440 * 60);
+
+/// The default of `verify.sandbox.timeout`.
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What `env_clear: true` keeps: without these hardly any program starts.
 const ENV_KEPT: [&str; 10] = [
@@ -100,7 +103,7 @@ impl<'a> Reader<'a> {
     }
 
     fn variables(self, key: &str) -> BTreeMap<String, String> {
-        let pairs = self.get(key).map().into_iter().flat_map(|map| map.iter());
+        let pairs = self.get(key).map().into_iter().flat_map(Map::iter);
         pairs
             .filter_map(|(name, _, node)| Some((name.to_owned(), node.scalar()?)))
             .collect()
@@ -177,7 +180,7 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         lease: read_lease(all.at("lease")),
         trust: read_trust(all.at("trust")),
         agents: read_agents(all.at("agents")),
-        verify_clocks: read_verify_clocks(all.at("verify").at("sandbox")),
+        verify_clocks: read_verify_clocks(all.at("verify")),
         github: read_github(all.at("github")),
         repo,
         path,
@@ -288,9 +291,7 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
         "codex-json" => AgentOutput::CodexJson,
         _ => AgentOutput::Text,
     };
-    // The default list takes the tokens away, which is what `inherit` is written against.
-    let by_default = agent.get("env_remove").origin == Origin::Default;
-    let keep_tokens = github == AgentGithub::Inherit && by_default;
+
     let env_clear = agent.get("env_clear");
     let kept = || ENV_KEPT.iter().map(|&name| name.to_owned()).collect();
     AgentConfig {
@@ -303,11 +304,7 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
             kill_grace: agent.time("kill_grace"),
         },
         env: agent.variables("env"),
-        env_remove: if keep_tokens {
-            Vec::new()
-        } else {
-            agent.texts("env_remove")
-        },
+        env_remove: agent.texts("env_remove"),
         env_clear: match env_clear.list() {
             Some(_) => Some(agent.texts("env_clear")),
             None => (parse_switch(env_clear) == Some(true)).then(kept),
@@ -318,8 +315,9 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
 }
 
 /// Tests are often silent for long: only the whole time counts.
-fn read_verify_clocks(sandbox: Reader<'_>) -> Clocks {
-    let total = sandbox.time("timeout");
+fn read_verify_clocks(verify: Reader<'_>) -> Clocks {
+    // A list of entries has no time limit of its own.
+    let total = parse_time(verify.at("sandbox").get("timeout")).unwrap_or(VERIFY_TIMEOUT);
     Clocks {
         startup: total,
         idle: total,
@@ -383,6 +381,10 @@ fn check_labels(all: Reader<'_>, problems: &mut Problems) {
     let lower = |node: &Node| node.scalar().unwrap_or_default().to_lowercase();
     let prefix = lower(labels.get("busy_prefix"));
     for (index, (name, node)) in named.iter().enumerate() {
+        // Not a text: reported before.
+        if lower(node).is_empty() {
+            continue;
+        }
         let same = named[..index]
             .iter()
             .find(|(_, other)| lower(other) == lower(node));
@@ -393,9 +395,11 @@ fn check_labels(all: Reader<'_>, problems: &mut Problems) {
         } else {
             continue;
         };
-        problems.add(
-            node.at,
-            Fault::new(message).hint("give each a name of its own"),
-        );
+        // The one that somebody wrote is the one to change.
+        let written = same
+            .map(|(_, other)| other.at)
+            .filter(|_| node.origin == Origin::Default);
+        let fault = Fault::new(message).hint("give each a name of its own");
+        problems.add(written.unwrap_or(node.at), fault);
     }
 }

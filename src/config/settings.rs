@@ -55,6 +55,10 @@ pub enum LogFormat {
 
 /// One repository, `defaults` laid under it.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the file, by its name there"
+)]
 pub struct RepoConfig {
     /// Its name in the file.
     pub alias: String,

@@ -1,17 +1,19 @@
 //! What `ghswarm config show` says: every key, its value and where that came from. No secret
 //! leaves this file: variables stay as they were written, and values that may be secret are masked.
 
-use std::fmt;
+use std::fmt::{self, Write};
+
+use serde::Serialize;
 
 use super::keys::{Key, Kind, Rule};
 use super::settings::Config;
-use super::tree::{Node, Origin};
+use super::tree::{Map, Node, Origin};
 
 /// Stands for a secret.
 const MASK: &str = "********";
 
 /// One key of the configuration as it is in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shown {
     /// Dotted, from the top: `repositories.demo.poll_interval`.
     pub key: String,
@@ -40,10 +42,10 @@ impl Shown {
     pub fn provenance(&self) -> String {
         let mut words = self.origin.to_string();
         if let Some(line) = self.line {
-            words.push_str(&format!(", line {line}"));
+            let _ = write!(words, ", line {line}");
         }
         for name in &self.variables {
-            words.push_str(&format!(", from ${name}"));
+            let _ = write!(words, ", from ${name}");
         }
         words
     }
@@ -75,7 +77,7 @@ pub(super) fn collect(node: &Node, keys: &[Key], prefix: &str, shown: &mut Vec<S
                 }
             }
             Kind::Variables if value.map().is_some_and(|map| map.iter().next().is_some()) => {
-                for (variable, _, node) in value.map().into_iter().flat_map(|map| map.iter()) {
+                for (variable, _, node) in value.map().into_iter().flat_map(Map::iter) {
                     let value = MASK.to_owned();
                     shown.push(entry(&format!("{name}.{variable}"), value, node));
                 }

@@ -1,7 +1,9 @@
 //! Whole files in, problems or values out. Messages are compared as people read them.
 
 mod example;
-mod problems;
+mod feature_problems;
+mod shape_problems;
+mod value_problems;
 mod values;
 
 use std::path::Path;
@@ -45,10 +47,19 @@ fn good(lines: &str) -> super::RepoConfig {
 
 /// All problems, each with its hint, as the command line prints them.
 fn told(text: &str) -> String {
-    let problems = read(text).err().map(|problems| problems.0).unwrap_or_default();
+    let problems = read(text)
+        .err()
+        .map(|problems| problems.0)
+        .unwrap_or_default();
     let lines = problems.iter().map(|problem| match &problem.hint {
         Some(hint) => format!("{problem}\n  hint: {hint}\n"),
         None => format!("{problem}\n"),
     });
     lines.collect()
+}
+
+/// Every problem of the text, word for word.
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(told(text).trim(), expected.trim(), "{text}");
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_yaml::options::DuplicateKeyPolicy;
+use serde::{Deserialize, Serialize};
+use serde_yaml::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_yaml::{Error, Location, Spanned};
 
 use super::problem::{Fault, Position, Problems};
@@ -15,7 +15,8 @@ use super::problem::{Fault, Position, Problems};
 const ALIAS_NODES_MAX: usize = 20_000;
 
 /// Which part of the configuration a value was written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Nobody wrote it.
     Default,
@@ -148,14 +149,17 @@ impl Node {
         }
     }
 
-    /// The value for a message: as it stands in the file, never what a variable held.
+    /// The value for a message: as it stands in the file, never what a variable held. Quotes stay
+    /// where they make the difference.
     pub(super) fn shown(&self) -> String {
-        let source = if self.variables.is_empty() {
-            self.scalar()
-        } else {
-            None
-        };
-        source.unwrap_or_else(|| self.source.clone())
+        let quotes_matter = self.source.starts_with(['"', '\''])
+            && self
+                .text()
+                .is_some_and(|text| text.parse::<bool>().is_ok() || text.parse::<f64>().is_ok());
+        if !self.variables.is_empty() || quotes_matter {
+            return self.source.clone();
+        }
+        self.scalar().unwrap_or_default()
     }
 
     /// Marks the whole tree as written in `origin`.
@@ -193,6 +197,9 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<(Node, Problems), Problem
     let mut problems = Problems::new(file);
     let options = serde_yaml::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        // Told by the key that does not want them, not as the end of all reading.
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        reject_unsupported_tags: true,
         strict_booleans: true,
         alias_limits: serde_yaml::alias_limits! { max_total_replayed_events: ALIAS_NODES_MAX },
         with_snippet: false,
@@ -223,14 +230,19 @@ fn fault_of(error: &Error, text: &str, at: Position) -> Fault {
         return Fault::new("a tab indents this line").hint("indent with spaces");
     }
     let message = error.without_snippet().to_string();
-    let message = message
-        .split(" at line ")
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
+    let message = message.split(" at line ").next().unwrap_or_default().trim();
     let first = message.lines().next().unwrap_or_default();
-    Fault::new(format!("not valid YAML: {first}"))
+    // The library speaks to programmers in some places; all that can happen here is reworded.
+    let has = |words: &str| first.contains(words);
+    if has("alias replay limit") || has("budget") {
+        Fault::new("the file is too large or its aliases repeat too much").hint("write it out")
+    } else if has("multiple YAML documents") {
+        Fault::new("a second YAML document begins here").hint("remove the `---` line")
+    } else if has("expected string scalar") || has("cannot deserialize null into string") {
+        Fault::new("a key must be text").hint("write `key: value`")
+    } else {
+        Fault::new(format!("not valid YAML: {first}"))
+    }
 }
 
 fn position(location: Location) -> Position {
@@ -347,7 +359,7 @@ impl Builder<'_> {
             let node = self.node(value);
             if let Some(first) = seen.get(&key.value) {
                 let fault = Fault::new(format!("`{}` stands twice", key.value))
-                    .hint(format!("keep one of it and line {}", first.line));
+                    .hint(format!("remove this one or the one in line {}", first.line));
                 self.problems.add(at, fault);
                 continue;
             }

@@ -105,8 +105,7 @@ pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
         Rule::PathOrOff => text.is_empty() || is_full_path(text),
         Rule::BranchOrEmpty => text.is_empty() || BranchName::new(text).is_ok(),
         Rule::BranchPrefix => BranchName::new(format!("{text}1")).is_ok(),
-        Rule::Inside => is_inside(text),
-        Rule::Glob => is_inside(text),
+        Rule::Inside | Rule::Glob => is_inside(text),
         Rule::Pattern => return check_pattern(text),
         Rule::Label => {
             !text.trim().is_empty()
@@ -229,6 +228,9 @@ fn check_url(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let host = rest.split('/').next().unwrap_or_default();
     let plain = !host.is_empty() && !text.contains([' ', '\n', '?', '#']) && !host.contains('@');
+    if host.contains('@') {
+        return Err("an `https://` address without a name or password in it".to_owned());
+    }
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let local = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
     match scheme {
@@ -268,11 +270,9 @@ fn quotes_are_closed(text: &str) -> bool {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match (open, c) {
-            (None | Some('"'), '\\') => {
-                if chars.next().is_none() {
-                    return false;
-                }
-            }
+            // A backslash takes the next character along; at the very end there is none.
+            (None | Some('"'), '\\') if chars.next().is_none() => return false,
+            (None | Some('"'), '\\') => {}
             (None, '\'' | '"') => open = Some(c),
             (Some(quote), _) if quote == c => open = None,
             _ => {}

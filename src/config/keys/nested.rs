@@ -213,7 +213,7 @@ const fn sandbox(timeout: Key) -> [Key; 13] {
             "driver",
             Kind::Word(&["none", "docker"]),
             "none",
-            "`none`: on the host",
+            "where steps run; `none`: on the host",
         )
         .not_yet(ON_HOST),
         key(
@@ -354,7 +354,7 @@ const APP: &[Key] = &[
     .not_yet(NO_APP),
 ];
 
-const NOBODY: &str = "the issue's comments and `ghswarm status` tell it";
+const NOBODY: &str = "comments and `ghswarm status` tell it";
 
 pub(super) const NOTIFY: &[Key] = &[
     key(

@@ -107,7 +107,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         "conflict_max_retries",
         Kind::Count(0, MANY),
         "3",
-        "tries at a conflict",
+        "tries at a conflict (see above)",
     ),
     key(
         "auto_fix_ci",
@@ -119,7 +119,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         "ci_fix_max_retries",
         Kind::Count(0, MANY),
         "3",
-        "tries at red checks",
+        "tries at red checks (see above)",
     ),
     key(
         "transient_error_patterns",
