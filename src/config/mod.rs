@@ -15,6 +15,7 @@ mod expand;
 mod keys;
 mod locate;
 mod near;
+mod policy;
 mod problem;
 mod read;
 mod schema;
@@ -25,11 +26,12 @@ mod values;
 
 pub use expand::Environment;
 pub use locate::{NotFound, locate};
+pub use policy::command_name;
 pub use problem::{ConfigProblem, ConfigProblems};
 pub use schema::schema;
 pub use settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, Config, GithubConfig, IssueOrder,
-    LeaseConfig, LogConfig, LogFormat, MergeMethod, RepoConfig, RequireApproval, Target, Trust,
+    LeaseConfig, LogConfig, LogFormat, RepoConfig, Target, Trust,
 };
 pub use show::{Shown, show};
 pub use tree::Origin;

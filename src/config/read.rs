@@ -10,13 +10,15 @@ use regex::Regex;
 use super::problem::{Fault, Position, Problems};
 use super::settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
-    LogConfig, LogFormat, MergeMethod, RepoConfig, RequireApproval, Target, Trust,
+    LogConfig, LogFormat, RepoConfig, Target, Trust,
 };
 use super::tree::{Map, Node, Origin, Value};
 use super::values::{parse_association, parse_switch, parse_time, parse_whole};
+use crate::decide::policy::ApprovalRule;
 use crate::model::ids::{BranchName, IdError, Login};
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
 
 /// Leases of people: a renewal may fail twice before the ttl runs out, and GitHub may be away.
@@ -195,12 +197,12 @@ fn read_merge_method(all: Reader<'_>) -> MergeMethod {
     }
 }
 
-fn read_approval(node: &Node) -> RequireApproval {
+fn read_approval(node: &Node) -> ApprovalRule {
     match parse_switch(node) {
-        Some(false) => RequireApproval::No,
-        Some(true) => RequireApproval::Github,
+        Some(false) => ApprovalRule::None,
+        Some(true) => ApprovalRule::GitHub,
         // Only `human` is left; the stricter reading, should that ever change.
-        None => RequireApproval::Human,
+        None => ApprovalRule::Human,
     }
 }
 

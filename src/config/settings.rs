@@ -7,10 +7,12 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::show::Shown;
+use crate::decide::policy::ApprovalRule;
 use crate::model::ids::{BranchName, Login, RepoSlug};
 use crate::model::issue::Association;
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
 
 /// One configuration file, checked.
@@ -77,7 +79,7 @@ pub struct RepoConfig {
     /// How a pull request is merged.
     pub merge_method: MergeMethod,
     /// Whose approval a merge needs.
-    pub require_approval: RequireApproval,
+    pub require_approval: ApprovalRule,
     /// Act on trusted review comments? Until the engine can, such comments block with a reason.
     pub address_pr_reviews: bool,
     /// Resolve the threads that were acted on?
@@ -142,28 +144,6 @@ pub struct RepoConfig {
     pub verify_clocks: Clocks,
     /// How GitHub is reached.
     pub github: GithubConfig,
-}
-
-/// How a pull request is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MergeMethod {
-    /// One commit.
-    Squash,
-    /// A merge commit.
-    Merge,
-    /// The branch's commits on top of the base.
-    Rebase,
-}
-
-/// Whose approval a merge needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RequireApproval {
-    /// Nobody's.
-    No,
-    /// What GitHub's rules say, or a trusted person's.
-    Github,
-    /// Besides, that of somebody who is no bot.
-    Human,
 }
 
 /// Which issue comes first.

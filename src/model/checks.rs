@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{Sha, Timestamp};
+use super::ids::Sha;
 
 /// How one check stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,8 +37,6 @@ pub struct Check {
     pub name: String,
     /// How it stands.
     pub outcome: CheckOutcome,
-    /// Does the base branch require it for this pull request? (Protection and rulesets, as GitHub says.)
-    pub required: bool,
     /// Where to read more.
     pub url: Option<String>,
     /// For commit statuses: their description.
@@ -50,8 +48,6 @@ pub struct Check {
 pub struct CommitChecks {
     /// The commit.
     pub sha: Sha,
-    /// When it was pushed or made, for the start grace.
-    pub since: Timestamp,
     /// The checks; empty is "none yet", not "green".
     pub checks: Vec<Check>,
 }

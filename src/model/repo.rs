@@ -1,4 +1,4 @@
-//! What GitHub says of the repository and of us.
+//! What GitHub says of the repository, and of us in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,19 +13,14 @@ pub struct Repository {
     pub node_id: String,
     /// Its present name (a rename redirects, the id stays).
     pub slug: RepoSlug,
-    /// The default branch.
-    pub default_branch: BranchName,
+    /// The default branch; `None` while the repository is empty.
+    pub default_branch: Option<BranchName>,
     /// Read-only?
     pub archived: bool,
-    /// May our token write contents?
+    /// May the operator write contents?
     pub can_push: bool,
-}
-
-/// Whose token it is: the operator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Viewer {
-    /// Login; for an App its bot's.
-    pub login: Login,
+    /// The operator: whose token it is. For an App its bot's login.
+    pub operator: Login,
 }
 
 /// What a login may do in the repository, where its association is not known.

@@ -6,12 +6,13 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::super::{
-    AgentGithub, AgentOutput, EXAMPLE, IssueOrder, LogFormat, MergeMethod, NotFound, Origin,
-    RequireApproval, load, locate, show,
+    AgentGithub, AgentOutput, EXAMPLE, IssueOrder, LogFormat, NotFound, Origin, load, locate, show,
 };
 use super::{LEAST, env, good, read, with};
+use crate::decide::policy::{AgentNames, ApprovalRule};
 use crate::model::issue::Association;
 use crate::model::lease::LeaseMargins;
+use crate::model::pr::MergeMethod;
 
 /// A margin of the lease, a poll or a timeout, in milliseconds.
 fn ms(millis: u64) -> Duration {
@@ -25,7 +26,7 @@ fn the_least_file_has_every_default() {
     assert_eq!(repo.branch_prefix, "issue-");
     assert_eq!(repo.base_branch, None);
     assert_eq!(repo.merge_method, MergeMethod::Squash);
-    assert_eq!(repo.require_approval, RequireApproval::Github);
+    assert_eq!(repo.require_approval, ApprovalRule::GitHub);
     assert_eq!(repo.worktree_dir, PathBuf::from("/src/demo-worktrees"));
     assert_eq!(repo.worktree_setup, None);
     assert_eq!(repo.question_file, PathBuf::from(".agent_question.md"));
@@ -152,9 +153,9 @@ fn times_take_seconds_fractions_and_units() {
 #[test]
 fn approval_is_one_of_three() {
     for (text, approval) in [
-        ("true", RequireApproval::Github),
-        ("false", RequireApproval::No),
-        ("human", RequireApproval::Human),
+        ("true", ApprovalRule::GitHub),
+        ("false", ApprovalRule::None),
+        ("human", ApprovalRule::Human),
     ] {
         assert_eq!(
             good(&format!("require_approval: {text}")).require_approval,
@@ -445,6 +446,38 @@ fn the_first_file_that_is_there_wins_and_a_named_one_must_be_there() {
     );
     std::fs::write(&flag, "").unwrap();
     assert_eq!(locate(Some(&flag), &with_variable), Ok(flag));
+}
+
+#[test]
+fn the_policy_says_what_the_file_says() {
+    let text = "
+defaults: {max_retries: 5, issue_max_agent_runs: 0, require_approval: human, max_parallel_issues: 2}
+repositories:
+  d:
+    repo: o/d
+    path: /d
+    worktree_setup: make
+    delete_branch_on_merge: false
+    target: {assignee: ann}
+    agents:
+      implement: {command: [/usr/bin/claude -p, codex]}
+      simplify: {command: 'A=b env C=d codex exec {prompt}'}
+      review: {command: '(cd x; y)'}
+";
+    let policy = read(text).unwrap().repositories["d"].policy();
+    assert_eq!(
+        (policy.max_retries, policy.max_agent_runs, policy.slots),
+        (5, 0, 2)
+    );
+    assert_eq!(policy.approval, ApprovalRule::Human);
+    assert!(policy.setup && policy.simplify && !policy.delete_branch);
+    assert_eq!(policy.target_assignee.unwrap().as_str(), "ann");
+    let names = AgentNames {
+        implement: "claude".to_owned(),
+        simplify: "codex".to_owned(),
+        review: "agent".to_owned(),
+    };
+    assert_eq!(policy.agent_names, names);
 }
 
 proptest! {

@@ -1,0 +1,81 @@
+//! The clone on this machine: worktrees, commits, and git's network operations.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+
+use crate::model::ids::{BranchName, RefName, Sha};
+use crate::model::local::Worktree;
+
+use super::PortResult;
+
+/// Where a new worktree's branch starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWorktree {
+    /// Where to put it.
+    pub path: PathBuf,
+    /// The branch; created at `start`, or checked out if it exists at or ahead of it.
+    pub branch: BranchName,
+    /// The commit to start at: the fetched base, the pushed branch or another host's work.
+    pub start: Sha,
+}
+
+/// How a push went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PushOutcome {
+    /// The remote ref is at our commit (also: it was already).
+    Pushed,
+    /// The remote ref was not where it was expected.
+    Stale,
+    /// The remote refused, in its words (protection, missing scope, secret scanning).
+    Refused(String),
+}
+
+/// One push: `sha` to `to`, only if the remote is at `expected` (`None`: does not exist).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Push {
+    /// What.
+    pub sha: Sha,
+    /// Where.
+    pub to: RefName,
+    /// The lease of the push.
+    pub expected: Option<Sha>,
+}
+
+/// A repository's clone.
+#[async_trait]
+pub trait Git: Send + Sync {
+    /// Fetches the base (`+<base>:refs/remotes/origin/<base>`) and answers its commit; a base that
+    /// exists only locally is used as it is.
+    async fn fetch_base(&self, base: &BranchName) -> PortResult<Sha>;
+
+    /// Fetches one commit by ref from the remote, and answers it; `None`: the remote has no such ref.
+    async fn fetch_ref(&self, name: &RefName) -> PortResult<Option<Sha>>;
+
+    /// What git says of the worktree at `path`; `None` if git lists none there and nothing is there.
+    /// Something else in that place is an error.
+    async fn worktree(&self, path: &Path, base: &BranchName) -> PortResult<Option<Worktree>>;
+
+    /// Makes a worktree (and its submodules); idempotent.
+    async fn add_worktree(&self, new: &NewWorktree) -> PortResult<()>;
+
+    /// Removes a worktree that is ours and has nothing unsaved; absent is fine. The local branch goes
+    /// along if its tip is `merged`.
+    async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()>;
+
+    /// Is `commit` the worktree's head or an ancestor of it? A commit that is not here is not.
+    async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool>;
+
+    /// Remembers that `worktree_setup` succeeded in this worktree.
+    async fn mark_set_up(&self, path: &Path) -> PortResult<()>;
+
+    /// Commits everything that is not ignored; answers the new head. Signing is the user's setting,
+    /// hooks are off.
+    async fn commit_all(&self, path: &Path, message: &str) -> PortResult<Sha>;
+
+    /// Pushes.
+    async fn push(&self, push: &Push) -> PortResult<PushOutcome>;
+
+    /// The diff of the worktree's head against its merge base with the base branch: changed paths.
+    async fn changed_paths(&self, path: &Path, base: &BranchName) -> PortResult<Vec<String>>;
+}

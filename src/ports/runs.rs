@@ -1,0 +1,35 @@
+//! Runs: child processes under a supervisor of their own, seen through their folders.
+
+use crate::model::ids::IssueNumber;
+use crate::model::run::{RunFacts, RunKey, RunSpec};
+
+use super::PortResult;
+
+/// What became of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartOutcome {
+    /// The supervisor runs and holds the folder's lock.
+    Started,
+    /// The folder was there already: somebody started it before. Look again.
+    AlreadyThere,
+}
+
+/// The run folders of one repository.
+pub trait Runs: Send + Sync {
+    /// All run folders of an issue, oldest first.
+    fn facts(&self, issue: IssueNumber) -> PortResult<Vec<RunFacts>>;
+
+    /// Creates the folder exclusively and starts the supervisor; returns when that holds its lock. A
+    /// folder that was reserved by a start that was cut off (no supervisor ever wrote) is used.
+    fn start(&self, spec: &RunSpec) -> PortResult<StartOutcome>;
+
+    /// Asks the run's supervisor to end it; returns at once.
+    fn stop(&self, key: &RunKey) -> PortResult<()>;
+
+    /// Tells the supervisors of all ended runs of the issue that their results were seen: they stop
+    /// renewing the lease and go. Idempotent.
+    fn relieve(&self, issue: IssueNumber) -> PortResult<()>;
+
+    /// Kills what is left of runs whose supervisor died: processes that carry the run's tag.
+    fn sweep(&self, issue: IssueNumber) -> PortResult<()>;
+}
