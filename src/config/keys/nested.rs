@@ -207,74 +207,70 @@ const BARE_SANDBOX: [Key; 13] =
 const TIMEOUT: Key = key("timeout", Kind::Time(1), "2h", "time limit of a step");
 const ON_HOST: &str = "everything runs on the host";
 
+/// A key of containers, of which there are none yet.
+const fn docker(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    key(name, kind, default, about).not_yet(ON_HOST)
+}
+
 const fn sandbox(timeout: Key) -> [Key; 13] {
     [
-        key(
+        docker(
             "driver",
             Kind::Word(&["none", "docker"]),
             "none",
             "where steps run; `none`: on the host",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "image",
             Kind::Text(Rule::Any),
             "\"\"",
             "the container's image",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "network",
             Kind::Word(&["default", "none"]),
             "default",
             "the container's network",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "user",
             Kind::Text(Rule::Any),
             "auto",
             "`auto`, `uid:gid`, or empty for the image's own",
-        )
-        .not_yet(ON_HOST),
-        key("env", Kind::Variables, "{}", "variables to set").not_yet(ON_HOST),
-        key(
+        ),
+        docker("env", Kind::Variables, "{}", "variables to set"),
+        docker(
             "env_passthrough",
             Kind::Texts(Rule::Variable),
             "[]",
             "variables to hand in",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "volumes",
             Kind::Texts(Rule::NotEmpty),
             "[]",
             "further mounts",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "isolate_dirs",
             Kind::Texts(Rule::Inside),
             "[]",
             "directories that only the container sees",
-        )
-        .not_yet(ON_HOST),
-        key("memory", Kind::Text(Rule::Any), "\"\"", "memory limit").not_yet(ON_HOST),
-        key("cpus", Kind::Number, "0", "limit of processors; 0: none").not_yet(ON_HOST),
-        key(
+        ),
+        docker("memory", Kind::Text(Rule::Any), "\"\"", "memory limit"),
+        docker("cpus", Kind::Number, "0", "limit of processors; 0: none"),
+        docker(
             "pids",
             Kind::Count(0, MANY),
             "0",
             "limit of processes; 0: none",
-        )
-        .not_yet(ON_HOST),
-        key(
+        ),
+        docker(
             "pull",
             Kind::Word(&["missing", "never", "always"]),
             "missing",
             "when the image is pulled",
-        )
-        .not_yet(ON_HOST),
+        ),
         timeout,
     ]
 }
