@@ -274,7 +274,10 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         let what = Why::Next {
             what: "commit what the agent left uncommitted",
         };
-        return Some(Decision::act(Effect::CommitWork { kind: run.key.kind }, what));
+        return Some(Decision::act(
+            Effect::CommitWork { kind: run.key.kind },
+            what,
+        ));
     }
     save(view)
 }
