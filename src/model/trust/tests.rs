@@ -11,7 +11,10 @@ fn login(name: &str) -> Login {
     Login::new(name).unwrap()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "actors are optional in every fact")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "actors are optional in every fact"
+)]
 fn actor(name: &str) -> Option<Actor> {
     Some(Actor {
         login: login(name),
@@ -46,6 +49,7 @@ fn issue(author: Option<Actor>, association: Association) -> Issue {
         created_at: now(),
         updated_at: now(),
         url: "https://x/issues/42".into(),
+        linked_prs: vec![],
     }
 }
 
