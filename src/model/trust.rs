@@ -121,7 +121,7 @@ impl TrustPolicy {
     }
 
     /// Is this login trusted, where no association is known? `None`: nothing says.
-    fn knows(&self, login: &Login, people: &People) -> Option<bool> {
+    pub fn knows(&self, login: &Login, people: &People) -> Option<bool> {
         if self.names(login) {
             return Some(true);
         }

@@ -111,6 +111,15 @@ fn after_csi(rest: &str) -> &str {
         .unwrap_or(rest)
 }
 
+/// The first `max_bytes` of a text at most, cut at a character.
+pub fn head(text: &str, max_bytes: usize) -> &str {
+    let mut end = max_bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// The last whole lines of a text, at most this many bytes; of a last line that is longer than that,
 /// its end.
 pub fn tail(text: &str, max_bytes: usize) -> &str {
