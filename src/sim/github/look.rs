@@ -80,7 +80,7 @@ impl World {
         if let Some(commit) = &at.merge_commit
             && repo_git::commit(&repo.path, commit.as_str())?.is_some()
         {
-            look.merge_checks = Some(checks_of(repo, commit.as_str())?);
+            look.merge_checks = Some(checks_of(self, repo, commit.as_str())?);
         }
         Ok(look)
     }
@@ -142,7 +142,7 @@ impl World {
     pub(crate) fn web_url(&self, key: &str, issue: &model::Issue) -> String {
         let slug = self.repos.get(key).map(|repo| repo.slug.to_string()).unwrap_or_default();
         let kind = if issue.pr.is_some() { "pull" } else { "issues" };
-        format!("https://github.com/{slug}/{kind}/{}", issue.number)
+        format!("{}/{slug}/{kind}/{}", self.web(), issue.number)
     }
 
     fn fill_history(&self, issue: &model::Issue, look: &mut Look) -> SimResult<()> {
@@ -222,7 +222,7 @@ impl World {
                 _ => ReviewDecision::ReviewRequired,
             }),
             reviews: reviews.collect::<SimResult<_>>()?,
-            checks: checks_of(repo, &pr.head_sha)?,
+            checks: checks_of(self, repo, &pr.head_sha)?,
             merge_queue: repo.protection_of(&pr.base_ref).merge_queue,
             assignees: logins(&issue.assignees)?,
             created_at: issue.created_at,
@@ -262,11 +262,11 @@ pub(crate) fn listed(issue: &model::Issue) -> SimResult<ListedIssue> {
     })
 }
 
-fn checks_of(repo: &model::Repo, commit: &str) -> SimResult<CommitChecks> {
+fn checks_of(world: &World, repo: &model::Repo, commit: &str) -> SimResult<CommitChecks> {
     let runs = repo.checks.iter().filter(|check| check.sha == commit).map(|check| Check {
         name: check.name.clone(),
         outcome: outcome(check.conclusion.as_deref()),
-        url: Some(check_url(repo, check)),
+        url: Some(check_url(world, repo, check)),
         description: None,
     });
     let statuses = repo.statuses.iter().filter(|status| status.sha == commit).map(|status| Check {
@@ -282,8 +282,8 @@ fn checks_of(repo: &model::Repo, commit: &str) -> SimResult<CommitChecks> {
     Ok(CommitChecks { sha: sha(commit)?, checks: runs.chain(statuses).collect() })
 }
 
-pub(crate) fn check_url(repo: &model::Repo, check: &model::Check) -> String {
-    format!("https://github.com/{}/runs/{}", repo.slug, check.id)
+pub(crate) fn check_url(world: &World, repo: &model::Repo, check: &model::Check) -> String {
+    format!("{}/{}/runs/{}", world.web(), repo.slug, check.id)
 }
 
 fn outcome(conclusion: Option<&str>) -> CheckOutcome {

@@ -28,11 +28,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::model::ids::{RepoSlug, Timestamp};
 
-//pub use actors::{Actors, ActorsConfig};
+pub use actors::{Actors, ActorsConfig};
 pub use clock::SimClock;
 pub use error::{Detail, SimError, SimResult};
 pub use faults::{Asked, Fault, FaultPlan, Op};
-//pub use http::{Serving, serve};
+pub use http::{Serving, serve};
 pub use port::SimGitHub;
 pub use verbs::{Draft, Seed, SimRepo};
 
@@ -212,6 +212,11 @@ impl Sim {
 
     pub(crate) fn page_max(&self) -> usize {
         self.page_max.load(Ordering::Relaxed)
+    }
+
+    /// Web addresses begin with this from now on.
+    pub(crate) fn set_web(&self, address: &str) {
+        lock(&self.state).world.set_web(address);
     }
 
     /// A request begins: what it meets.

@@ -305,7 +305,16 @@ impl GitHub for SimGitHub {
 
     async fn add_assignee(&self, _proof: &ClaimProof, number: u64, login: &Login) -> PortResult<()> {
         let (what, logins) = (format!("assign `{login}` to #{number}"), [login.to_string()]);
-        self.tell(Op::AddAssignee, what, |world, ctx| world.assign(ctx, number, &logins)).await
+        self.tell(Op::AddAssignee, what, |world, ctx| {
+            world.assign(ctx, number, &logins)?;
+            // GitHub drops who cannot be assigned without a word; whoever asks finds out.
+            let assigned = &world.issue(ctx.key, number)?.assignees;
+            if assigned.iter().any(|one| login.is(one)) {
+                return Ok(());
+            }
+            Err(SimError::invalid(format!("`{login}` cannot be assigned here")))
+        })
+        .await
     }
 
     async fn remove_assignee(

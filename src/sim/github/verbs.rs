@@ -101,18 +101,24 @@ impl SimRepo {
     /// What a user may do.
     pub fn set_access(&self, login: &str, access: Access) {
         self.sim.add_user(login);
-        self.set(|repo| drop(repo.access.insert(login.to_lowercase(), access)));
+        self.set(|repo| {
+            repo.access.insert(login.to_lowercase(), access);
+        });
     }
 
     /// What a user is to the repository, where it does not follow from access.
     pub fn set_association(&self, login: &str, association: Association) {
         self.sim.add_user(login);
-        self.set(|repo| drop(repo.associations.insert(login.to_lowercase(), association)));
+        self.set(|repo| {
+            repo.associations.insert(login.to_lowercase(), association);
+        });
     }
 
     /// Protection of a branch.
     pub fn set_protection(&self, branch: &str, protection: Protection) {
-        self.set(|repo| drop(repo.protection.insert(branch.to_owned(), protection)));
+        self.set(|repo| {
+            repo.protection.insert(branch.to_owned(), protection);
+        });
     }
 
     /// Forbids something from now on.
@@ -403,6 +409,11 @@ impl SimRepo {
     pub fn heads(&self) -> SimResult<BTreeMap<String, String>> {
         let all = self.refs()?;
         Ok(all.into_iter().filter(|(name, _)| name.starts_with("refs/heads/")).collect())
+    }
+
+    /// The tip of the default branch.
+    pub fn tip(&self) -> SimResult<Option<String>> {
+        self.sim.read(|world| world.tip(&self.key))
     }
 
     /// All refs.

@@ -18,6 +18,8 @@ pub(crate) struct World {
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) repos: BTreeMap<String, Repo>,
     last_id: u64,
+    /// Where people's pages are; `https://github.com` unless it is served.
+    web: Option<String>,
     /// In a copy that stands for an earlier state: the refs as they were.
     frozen: Option<BTreeMap<String, Refs>>,
 }
@@ -34,6 +36,14 @@ impl World {
     pub(crate) fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id + 1000
+    }
+
+    pub(crate) fn web(&self) -> &str {
+        self.web.as_deref().unwrap_or("https://github.com")
+    }
+
+    pub(crate) fn set_web(&mut self, address: &str) {
+        self.web = Some(address.to_owned());
     }
 
     pub(crate) fn repo(&self, key: &str) -> SimResult<&Repo> {
