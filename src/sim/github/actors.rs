@@ -185,7 +185,7 @@ fn kill_group(child: &Child) {
         && let Some(group) = rustix::process::Pid::from_raw(id)
     {
         // It may have ended by itself.
-        drop(rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
     }
 }
 

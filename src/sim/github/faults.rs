@@ -134,12 +134,12 @@ impl FaultPlan {
         Self { hook: Some(Box::new(hook)) }
     }
 
-    /// The `n`th request from when the plan was made for, counted over all time.
+    /// The `n`th request of all time.
     pub fn at_request(n: u64, fault: Fault) -> Self {
         Self::ask(move |asked| (asked.index == n).then(|| fault.clone()))
     }
 
-    /// The `n`th write.
+    /// The `n`th write of all time.
     pub fn at_write(n: u64, fault: Fault) -> Self {
         Self::from_write(n, 1, fault)
     }
@@ -158,6 +158,17 @@ impl FaultPlan {
             let hit = asked.op == op && count > 0;
             count -= u64::from(hit);
             hit.then(|| fault.clone())
+        })
+    }
+
+    /// The `count` reads that follow the `n`th write see the state before the last write.
+    pub fn stale_after_write(n: u64, mut count: u64) -> Self {
+        let mut written = false;
+        Self::ask(move |asked| {
+            written |= asked.write == Some(n);
+            let hit = written && asked.write.is_none() && count > 0;
+            count -= u64::from(hit);
+            hit.then_some(Fault::StaleRead)
         })
     }
 
