@@ -45,8 +45,11 @@ impl Actors {
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::new();
         if let Some(command) = &config.ci_command {
-            let name =
-                if config.check_name.is_empty() { "ci" } else { config.check_name.as_str() };
+            let name = if config.check_name.is_empty() {
+                "ci"
+            } else {
+                config.check_name.as_str()
+            };
             let mut ci = Ci {
                 repo: repo.clone(),
                 command: command.clone(),
@@ -99,7 +102,10 @@ fn at_pace(
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the actors live by real time, beside all clocks")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the actors live by real time, beside all clocks"
+)]
 fn pause() {
     std::thread::sleep(PACE);
 }
@@ -115,9 +121,15 @@ struct Ci {
 impl Ci {
     /// Tests one commit that was not tested yet.
     fn turn(&mut self) -> SimResult<()> {
-        let open = self.repo.prs()?.into_iter().filter(|(_, pr)| pr.standing == PrStanding::Open);
+        let open = self
+            .repo
+            .prs()?
+            .into_iter()
+            .filter(|(_, pr)| pr.standing == PrStanding::Open);
         let heads = open.map(|(_, pr)| pr.head_sha);
-        let wanted = heads.chain(self.repo.tip()?).find(|sha| !self.seen.contains(sha));
+        let wanted = heads
+            .chain(self.repo.tip()?)
+            .find(|sha| !self.seen.contains(sha));
         let Some(sha) = wanted else { return Ok(()) };
         self.seen.insert(sha.clone());
         self.repo.set_check(&sha, &self.name, "in_progress", None)?;
@@ -129,7 +141,8 @@ impl Ci {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.repo.report_check(&sha, &self.name, ("completed", Some(conclusion)), &output)
+        self.repo
+            .report_check(&sha, &self.name, ("completed", Some(conclusion)), &output)
     }
 
     fn run(&self, sha: &str) -> SimResult<(bool, String)> {
@@ -160,7 +173,10 @@ impl Ci {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the simulated CI's own process, not one of ours")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the simulated CI's own process, not one of ours"
+)]
 fn spawn(command: &str, tree: &Path, log: &Path) -> std::io::Result<Child> {
     let log = File::create(log)?;
     let mut shell = Command::new("sh");
@@ -174,7 +190,13 @@ fn spawn(command: &str, tree: &Path, log: &Path) -> std::io::Result<Child> {
         .stderr(log)
         .process_group(0);
     // Neither our tokens nor a caller's repository concern CI.
-    for name in ["GITHUB_TOKEN", "GH_TOKEN", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+    for name in [
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+    ] {
         shell.env_remove(name);
     }
     shell.spawn()
@@ -200,14 +222,18 @@ impl Reviewer {
     fn turn(&self) -> SimResult<()> {
         let checks = self.repo.snapshot()?.checks;
         for (issue, pr) in self.repo.prs()? {
-            let mut of_head = checks.iter().filter(|check| check.sha == pr.head_sha).peekable();
+            let mut of_head = checks
+                .iter()
+                .filter(|check| check.sha == pr.head_sha)
+                .peekable();
             let ready = of_head.peek().is_some() || !self.wants_checks;
             let green = of_head.all(|check| check.conclusion.as_deref() == Some("success"));
             let done = pr.reviews.iter().any(|review| {
                 review.commit == pr.head_sha && review.author.eq_ignore_ascii_case(&self.login)
             });
             if pr.standing == PrStanding::Open && !pr.draft && ready && green && !done {
-                self.repo.review(&self.login, issue.number, "APPROVED", "")?;
+                self.repo
+                    .review(&self.login, issue.number, "APPROVED", "")?;
             }
         }
         Ok(())

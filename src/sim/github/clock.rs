@@ -23,7 +23,9 @@ pub struct SimClock {
 
 impl Default for SimClock {
     fn default() -> Self {
-        Self { source: Mutex::new(Source::Real(chrono::TimeDelta::zero())) }
+        Self {
+            source: Mutex::new(Source::Real(chrono::TimeDelta::zero())),
+        }
     }
 }
 
@@ -55,12 +57,14 @@ impl SimClock {
 
     /// Follows another clock.
     pub fn follow(&self, ask: impl Fn() -> Timestamp + Send + Sync + 'static) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) =
-            Source::Other(Arc::new(ask));
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Source::Other(Arc::new(ask));
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the simulated server has a clock of its own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the simulated server has a clock of its own"
+)]
 fn real_now() -> Timestamp {
     chrono::Utc::now()
 }

@@ -35,7 +35,26 @@ pub type SimResult<T> = Result<T, SimError>;
 impl SimError {
     /// A refusal with these words.
     pub fn new(status: u16, refusal: Refusal, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), detail: None, refusal }
+        Self {
+            status,
+            message: message.into(),
+            detail: None,
+            refusal,
+        }
+    }
+
+    /// Message and detail in one line.
+    pub(crate) fn words(&self) -> String {
+        let Some(detail) = &self.detail else {
+            return self.message.clone();
+        };
+        let field = detail.field.unwrap_or_default();
+        let plain = format!("{} {field} {}", detail.resource, detail.code);
+        format!(
+            "{}; {}",
+            self.message,
+            detail.message.as_ref().unwrap_or(&plain)
+        )
     }
 
     pub(crate) fn not_found() -> Self {
@@ -55,12 +74,21 @@ impl SimError {
     }
 
     pub(crate) fn validation(refusal: Refusal, detail: Detail) -> Self {
-        Self { status: 422, message: "Validation Failed".to_owned(), detail: Some(detail), refusal }
+        Self {
+            status: 422,
+            message: "Validation Failed".to_owned(),
+            detail: Some(detail),
+            refusal,
+        }
     }
 
     pub(crate) fn exists(resource: &'static str, field: &'static str) -> Self {
-        let detail =
-            Detail { resource, code: "already_exists", field: Some(field), message: None };
+        let detail = Detail {
+            resource,
+            code: "already_exists",
+            field: Some(field),
+            message: None,
+        };
         Self::validation(Refusal::Exists, detail)
     }
 
@@ -70,7 +98,15 @@ impl SimError {
         message: impl Into<String>,
     ) -> Self {
         let message = Some(message.into());
-        Self::validation(refusal, Detail { resource, code: "custom", field: None, message })
+        Self::validation(
+            refusal,
+            Detail {
+                resource,
+                code: "custom",
+                field: None,
+                message,
+            },
+        )
     }
 }
 

@@ -131,7 +131,9 @@ impl FaultPlan {
 
     /// Asks for each request.
     pub fn ask(hook: impl FnMut(&Asked) -> Option<Fault> + Send + 'static) -> Self {
-        Self { hook: Some(Box::new(hook)) }
+        Self {
+            hook: Some(Box::new(hook)),
+        }
     }
 
     /// The `n`th request of all time.
@@ -147,7 +149,9 @@ impl FaultPlan {
     /// `count` writes from the `n`th on.
     pub fn from_write(n: u64, count: u64, fault: Fault) -> Self {
         Self::ask(move |asked| {
-            let hit = asked.write.is_some_and(|write| (n..n + count).contains(&write));
+            let hit = asked
+                .write
+                .is_some_and(|write| (n..n + count).contains(&write));
             hit.then(|| fault.clone())
         })
     }

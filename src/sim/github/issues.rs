@@ -48,8 +48,12 @@ impl World {
     pub(crate) fn open_issue(&mut self, ctx: &Ctx<'_>, new: NewIssue) -> SimResult<u64> {
         let number = self.may_speak(ctx)?.next_number();
         if new.title.trim().is_empty() {
-            let detail =
-                Detail { resource: "Issue", code: "missing_field", field: Some("title"), message: None };
+            let detail = Detail {
+                resource: "Issue",
+                code: "missing_field",
+                field: Some("title"),
+                message: None,
+            };
             return Err(SimError::validation(Refusal::Invalid, detail));
         }
         check_body("Issue", &new.body)?;
@@ -90,7 +94,11 @@ impl World {
         patch: IssuePatch,
     ) -> SimResult<()> {
         self.may_speak(ctx)?;
-        if !self.issue(ctx.key, number)?.author.eq_ignore_ascii_case(ctx.login) {
+        if !self
+            .issue(ctx.key, number)?
+            .author
+            .eq_ignore_ascii_case(ctx.login)
+        {
             self.may_manage(ctx)?;
         }
         if let Some(body) = &patch.body {
@@ -102,7 +110,10 @@ impl World {
         }
         if let Some(labels) = &patch.labels {
             let gone = self.issue(ctx.key, number)?.labels.clone();
-            for label in gone.iter().filter(|old| !labels.iter().any(|l| l.eq_ignore_ascii_case(old))) {
+            for label in gone
+                .iter()
+                .filter(|old| !labels.iter().any(|l| l.eq_ignore_ascii_case(old)))
+            {
                 self.take_label(ctx, number, label)?;
             }
             self.put_labels(ctx, number, labels)?;
@@ -133,7 +144,9 @@ impl World {
         };
         if issue.edits.is_empty() {
             // The first edit makes GitHub show the creation as a version, too.
-            issue.edits.push(version(ids.0, &issue.author, issue.created_at, &issue.body));
+            issue
+                .edits
+                .push(version(ids.0, &issue.author, issue.created_at, &issue.body));
         }
         issue.edits.push(version(ids.1, ctx.login, ctx.now, body));
         body.clone_into(&mut issue.body);
@@ -190,7 +203,9 @@ impl World {
         self.may_manage(ctx)?;
         self.issue(ctx.key, number)?;
         for name in labels {
-            let known = self.find_label(ctx.key, name)?.map(|label| label.name.clone());
+            let known = self
+                .find_label(ctx.key, name)?
+                .map(|label| label.name.clone());
             let name = match known {
                 Some(name) => name,
                 None => self.new_label(ctx, name, "ededed", "")?,
@@ -208,15 +223,25 @@ impl World {
         self.may_manage(ctx)?;
         let issue = self.issue_mut(ctx.key, number)?;
         if !issue.has_label(name) {
-            return Err(SimError::new(404, Refusal::NotFound, "Label does not exist"));
+            return Err(SimError::new(
+                404,
+                Refusal::NotFound,
+                "Label does not exist",
+            ));
         }
-        issue.labels.retain(|label| !label.eq_ignore_ascii_case(name));
+        issue
+            .labels
+            .retain(|label| !label.eq_ignore_ascii_case(name));
         issue.updated_at = ctx.now;
         Ok(())
     }
 
     pub(crate) fn find_label(&self, key: &str, name: &str) -> SimResult<Option<&Label>> {
-        Ok(self.repo(key)?.labels.iter().find(|label| label.name.eq_ignore_ascii_case(name)))
+        Ok(self
+            .repo(key)?
+            .labels
+            .iter()
+            .find(|label| label.name.eq_ignore_ascii_case(name)))
     }
 
     /// Creates a label of the repository; answers its name.
@@ -234,7 +259,12 @@ impl World {
         let hex = colour.len() == 6 && colour.bytes().all(|b| b.is_ascii_hexdigit());
         if name.is_empty() || name.chars().count() > 50 || !hex {
             let field = Some(if hex { "name" } else { "color" });
-            let detail = Detail { resource: "Label", code: "invalid", field, message: None };
+            let detail = Detail {
+                resource: "Label",
+                code: "invalid",
+                field,
+                message: None,
+            };
             return Err(SimError::validation(Refusal::Invalid, detail));
         }
         let id = self.id();
@@ -248,14 +278,23 @@ impl World {
     }
 
     /// Assigns those who can be; others are left out without a word, as GitHub does.
-    pub(crate) fn assign(&mut self, ctx: &Ctx<'_>, number: u64, logins: &[String]) -> SimResult<()> {
+    pub(crate) fn assign(
+        &mut self,
+        ctx: &Ctx<'_>,
+        number: u64,
+        logins: &[String],
+    ) -> SimResult<()> {
         self.may_manage(ctx)?;
         for login in logins {
             if self.access(ctx.key, login) < Access::Write || self.user(login).is_none() {
                 continue;
             }
             let issue = self.issue_mut(ctx.key, number)?;
-            if !issue.assignees.iter().any(|known| known.eq_ignore_ascii_case(login)) {
+            if !issue
+                .assignees
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(login))
+            {
                 issue.assignees.push(login.clone());
                 issue.updated_at = ctx.now;
             }
@@ -271,7 +310,9 @@ impl World {
     ) -> SimResult<()> {
         self.may_manage(ctx)?;
         let issue = self.issue_mut(ctx.key, number)?;
-        issue.assignees.retain(|known| !logins.iter().any(|l| l.eq_ignore_ascii_case(known)));
+        issue
+            .assignees
+            .retain(|known| !logins.iter().any(|l| l.eq_ignore_ascii_case(known)));
         issue.updated_at = ctx.now;
         Ok(())
     }
@@ -332,7 +373,11 @@ impl World {
 
 impl Issue {
     fn happened(&mut self, ctx: &Ctx<'_>, what: Happened) {
-        self.timeline.push(Event { actor: ctx.login.to_owned(), at: ctx.now, what });
+        self.timeline.push(Event {
+            actor: ctx.login.to_owned(),
+            at: ctx.now,
+            what,
+        });
         self.updated_at = ctx.now;
     }
 }

@@ -6,13 +6,9 @@ use crate::model::checks::{Check, CheckOutcome, CommitChecks};
 use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha,
 };
-use crate::model::issue::{
-    Actor, BodyEdit, Comment, Issue, Labelled, ListedIssue, Rename,
-};
+use crate::model::issue::{Actor, BodyEdit, Comment, Issue, Labelled, ListedIssue, Rename};
 use crate::model::lease::LeaseCommit;
-use crate::model::pr::{
-    Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState,
-};
+use crate::model::pr::{Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState};
 use crate::ports::github::{BaseTip, Look, LookAt};
 
 use super::error::{SimError, SimResult};
@@ -40,7 +36,9 @@ pub(crate) fn logins(texts: &[String]) -> SimResult<Vec<Login>> {
 impl World {
     /// Somebody who acts; `None` once the account is deleted.
     fn actor(&self, text: &str) -> SimResult<Option<Actor>> {
-        let Some(user) = self.user(text) else { return Ok(None) };
+        let Some(user) = self.user(text) else {
+            return Ok(None);
+        };
         let login = login(&user.login)?;
         let is_bot = login.is_bot();
         Ok(Some(Actor { login, is_bot }))
@@ -48,7 +46,10 @@ impl World {
 
     pub(crate) fn look(&self, ctx: &Ctx<'_>, at: &LookAt) -> SimResult<Look> {
         let repo = self.may_read(ctx)?;
-        let issue = repo.issues.get(&at.issue.0).filter(|issue| issue.pr.is_none());
+        let issue = repo
+            .issues
+            .get(&at.issue.0)
+            .filter(|issue| issue.pr.is_none());
         let mut look = Look {
             at: ctx.now,
             issue: None,
@@ -102,7 +103,10 @@ impl World {
         };
         let commit = repo_git::commit(&self.repo(ctx.key)?.path, &tip)?;
         let commit = commit.ok_or_else(SimError::not_found)?;
-        Ok(Some(BaseTip { sha: sha(&tip)?, tree: sha(&commit.tree)? }))
+        Ok(Some(BaseTip {
+            sha: sha(&tip)?,
+            tree: sha(&commit.tree)?,
+        }))
     }
 
     pub(crate) fn lease_commits(
@@ -113,10 +117,22 @@ impl World {
         let path = &self.may_read(ctx)?.path;
         let mut found = BTreeMap::new();
         for name in names {
-            let Some(id) = self.ref_id(ctx.key, name.as_str())? else { continue };
-            let Some(commit) = repo_git::commit(path, &id)? else { continue };
+            let Some(id) = self.ref_id(ctx.key, name.as_str())? else {
+                continue;
+            };
+            let Some(commit) = repo_git::commit(path, &id)? else {
+                continue;
+            };
             let (oid, date, message) = (sha(&id)?, commit.date, commit.message);
-            found.insert(name.clone(), LeaseCommit { name: name.clone(), oid, date, message });
+            found.insert(
+                name.clone(),
+                LeaseCommit {
+                    name: name.clone(),
+                    oid,
+                    date,
+                    message,
+                },
+            );
         }
         Ok(found)
     }
@@ -140,7 +156,11 @@ impl World {
     }
 
     pub(crate) fn web_url(&self, key: &str, issue: &model::Issue) -> String {
-        let slug = self.repos.get(key).map(|repo| repo.slug.to_string()).unwrap_or_default();
+        let slug = self
+            .repos
+            .get(key)
+            .map(|repo| repo.slug.to_string())
+            .unwrap_or_default();
         let kind = if issue.pr.is_some() { "pull" } else { "issues" };
         format!("{}/{slug}/{kind}/{}", self.web(), issue.number)
     }
@@ -159,7 +179,11 @@ impl World {
             match &event.what {
                 Happened::Renamed => look.renames.push(Rename { actor, at }),
                 Happened::Labelled(label) => {
-                    look.labelled.push(Labelled { label: label.clone(), actor, at });
+                    look.labelled.push(Labelled {
+                        label: label.clone(),
+                        actor,
+                        at,
+                    });
                 }
             }
         }
@@ -184,7 +208,11 @@ impl World {
             created_at: comment.created_at,
             edited_at: comment.edited.as_ref().map(|(at, _)| *at),
             editor,
-            url: format!("{}#issuecomment-{}", self.web_url(ctx.key, issue), comment.id),
+            url: format!(
+                "{}#issuecomment-{}",
+                self.web_url(ctx.key, issue),
+                comment.id
+            ),
         })
     }
 
@@ -197,11 +225,17 @@ impl World {
         let repo = self.repo(ctx.key)?;
         let state = match &pr.standing {
             PrStanding::Open => PrState::Open,
-            PrStanding::Merged(commit, at, _) => PrState::Merged { commit: sha(commit)?, at: *at },
+            PrStanding::Merged(commit, at, _) => PrState::Merged {
+                commit: sha(commit)?,
+                at: *at,
+            },
             PrStanding::Closed => PrState::Closed,
         };
         let branch = |text: &str| BranchName::new(text).map_err(|error| bad(&error));
-        let reviews = pr.reviews.iter().map(|review| self.review_noun(ctx, review));
+        let reviews = pr
+            .reviews
+            .iter()
+            .map(|review| self.review_noun(ctx, review));
         Ok(PullRequest {
             number: PrNumber(issue.number),
             state,
@@ -216,11 +250,13 @@ impl World {
                 Merges::WithConflicts => Mergeable::Conflicting,
                 Merges::NotAsked => Mergeable::Unknown,
             },
-            review_decision: self.review_decision(ctx.key, issue, pr).map(|word| match word {
-                "APPROVED" => ReviewDecision::Approved,
-                "CHANGES_REQUESTED" => ReviewDecision::ChangesRequested,
-                _ => ReviewDecision::ReviewRequired,
-            }),
+            review_decision: self
+                .review_decision(ctx.key, issue, pr)
+                .map(|word| match word {
+                    "APPROVED" => ReviewDecision::Approved,
+                    "CHANGES_REQUESTED" => ReviewDecision::ChangesRequested,
+                    _ => ReviewDecision::ReviewRequired,
+                }),
             reviews: reviews.collect::<SimResult<_>>()?,
             checks: checks_of(self, repo, &pr.head_sha)?,
             merge_queue: repo.protection_of(&pr.base_ref).merge_queue,
@@ -263,23 +299,34 @@ pub(crate) fn listed(issue: &model::Issue) -> SimResult<ListedIssue> {
 }
 
 fn checks_of(world: &World, repo: &model::Repo, commit: &str) -> SimResult<CommitChecks> {
-    let runs = repo.checks.iter().filter(|check| check.sha == commit).map(|check| Check {
-        name: check.name.clone(),
-        outcome: outcome(check.conclusion.as_deref()),
-        url: Some(check_url(world, repo, check)),
-        description: None,
-    });
-    let statuses = repo.statuses.iter().filter(|status| status.sha == commit).map(|status| Check {
-        name: status.context.clone(),
-        outcome: match status.state.as_str() {
-            "success" => CheckOutcome::Success,
-            "failure" | "error" => CheckOutcome::Failure,
-            _ => CheckOutcome::Pending,
-        },
-        url: None,
-        description: status.description.clone(),
-    });
-    Ok(CommitChecks { sha: sha(commit)?, checks: runs.chain(statuses).collect() })
+    let runs = repo
+        .checks
+        .iter()
+        .filter(|check| check.sha == commit)
+        .map(|check| Check {
+            name: check.name.clone(),
+            outcome: outcome(check.conclusion.as_deref()),
+            url: Some(check_url(world, repo, check)),
+            description: None,
+        });
+    let statuses = repo
+        .statuses
+        .iter()
+        .filter(|status| status.sha == commit)
+        .map(|status| Check {
+            name: status.context.clone(),
+            outcome: match status.state.as_str() {
+                "success" => CheckOutcome::Success,
+                "failure" | "error" => CheckOutcome::Failure,
+                _ => CheckOutcome::Pending,
+            },
+            url: None,
+            description: status.description.clone(),
+        });
+    Ok(CommitChecks {
+        sha: sha(commit)?,
+        checks: runs.chain(statuses).collect(),
+    })
 }
 
 pub(crate) fn check_url(world: &World, repo: &model::Repo, check: &model::Check) -> String {

@@ -32,7 +32,9 @@ pub(crate) fn closing_numbers(text: &str, slug: &RepoSlug) -> Vec<u64> {
         ))
         .ok()
     });
-    let Some(words) = WORDS.as_ref() else { return Vec::new() };
+    let Some(words) = WORDS.as_ref() else {
+        return Vec::new();
+    };
     words
         .captures_iter(text)
         .filter(|found| {
@@ -56,7 +58,9 @@ impl World {
         self.refuse_merge(ctx, issue, pr, order)?;
         let (issue, pr) = (issue.clone(), pr.clone());
         let base_ref = format!("refs/heads/{}", pr.base_ref);
-        let base = self.ref_id(ctx.key, &base_ref)?.ok_or_else(SimError::not_found)?;
+        let base = self
+            .ref_id(ctx.key, &base_ref)?
+            .ok_or_else(SimError::not_found)?;
         let sha = match order.method {
             MergeMethod::Squash | MergeMethod::Merge => {
                 self.one_commit(ctx, (&issue, &pr), &base, order)?
@@ -69,8 +73,9 @@ impl World {
             after: Some(sha.clone()),
             force: false,
         };
-        repo_git::move_refs(&path, &[step])
-            .map_err(|_| SimError::not_allowed("Base branch was modified. Review and try the merge again."))?;
+        repo_git::move_refs(&path, &[step]).map_err(|_| {
+            SimError::not_allowed("Base branch was modified. Review and try the merge again.")
+        })?;
         let standing = PrStanding::Merged(sha.clone(), ctx.now, ctx.login.to_owned());
         self.settle_pr(ctx.key, number, standing, ctx.now)?;
         let repo = self.repo(ctx.key)?;
@@ -92,7 +97,11 @@ impl World {
         if pr.standing != PrStanding::Open {
             return Err(SimError::not_allowed("Pull Request is not mergeable"));
         }
-        if order.expected_head.as_ref().is_some_and(|head| *head != pr.head_sha) {
+        if order
+            .expected_head
+            .as_ref()
+            .is_some_and(|head| *head != pr.head_sha)
+        {
             return Err(SimError::stale(
                 "Head branch was modified. Review and try the merge again.",
             ));
@@ -102,9 +111,14 @@ impl World {
         }
         let rules = self.repo(ctx.key)?.protection_of(&pr.base_ref);
         if rules.merge_queue {
-            return Err(SimError::not_allowed("Changes must be made through the merge queue"));
+            return Err(SimError::not_allowed(
+                "Changes must be made through the merge queue",
+            ));
         }
-        if !matches!(self.review_decision(ctx.key, issue, pr), None | Some("APPROVED")) {
+        if !matches!(
+            self.review_decision(ctx.key, issue, pr),
+            None | Some("APPROVED")
+        ) {
             return Err(SimError::not_allowed(format!(
                 "At least {} approving review is required by reviewers with write access.",
                 rules.approvals
@@ -131,11 +145,17 @@ impl World {
                 ctx.login,
                 vec![base.to_owned(), pr.head_sha.clone()],
             ),
-            MergeMethod::Squash | MergeMethod::Rebase => {
-                (format!("{} (#{number})", issue.title), issue.author.as_str(), vec![base.to_owned()])
-            }
+            MergeMethod::Squash | MergeMethod::Rebase => (
+                format!("{} (#{number})", issue.title),
+                issue.author.as_str(),
+                vec![base.to_owned()],
+            ),
         };
-        let title = order.title.clone().filter(|title| !title.is_empty()).unwrap_or(title);
+        let title = order
+            .title
+            .clone()
+            .filter(|title| !title.is_empty())
+            .unwrap_or(title);
         let message = match order.message.as_deref().map(str::trim) {
             Some("") | None => title,
             Some(body) => format!("{title}\n\n{body}"),
@@ -148,14 +168,20 @@ impl World {
         let path = &self.repo(ctx.key)?.path;
         let mut onto = base.to_owned();
         for sha in repo_git::commits_between(path, Some(base), &pr.head_sha)? {
-            let Some(commit) = repo_git::commit(path, &sha)? else { continue };
+            let Some(commit) = repo_git::commit(path, &sha)? else {
+                continue;
+            };
             if commit.parents.len() > 1 {
                 return Err(SimError::not_allowed("This branch can't be rebased"));
             }
             let tree = repo_git::replayed_tree(path, &onto, &sha)?
                 .ok_or_else(|| SimError::not_allowed("This branch can't be rebased"))?;
             let (name, email) = commit.author;
-            let author = Stamp { name, email, at: commit.date };
+            let author = Stamp {
+                name,
+                email,
+                at: commit.date,
+            };
             let stamps = (&author, &web_flow(ctx));
             onto = repo_git::write_commit(path, &commit.message, &tree, &[onto], stamps)?;
         }
@@ -182,5 +208,9 @@ impl World {
 }
 
 fn web_flow(ctx: &Ctx<'_>) -> Stamp {
-    Stamp { name: "GitHub".to_owned(), email: "noreply@github.com".to_owned(), at: ctx.now }
+    Stamp {
+        name: "GitHub".to_owned(),
+        email: "noreply@github.com".to_owned(),
+        at: ctx.now,
+    }
 }

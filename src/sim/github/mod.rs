@@ -112,8 +112,16 @@ impl Sim {
     pub fn add_user(&self, login: &str) {
         let mut state = lock(&self.state);
         let id = state.world.id();
-        let user = User { id, login: login.to_owned(), deleted: false };
-        state.world.users.entry(login.to_lowercase()).or_insert(user);
+        let user = User {
+            id,
+            login: login.to_owned(),
+            deleted: false,
+        };
+        state
+            .world
+            .users
+            .entry(login.to_lowercase())
+            .or_insert(user);
     }
 
     /// Deletes an account: what it wrote stays, without an author.
@@ -126,8 +134,14 @@ impl Sim {
     /// A token of this user, whom it adds if need be.
     pub fn token_for(&self, login: &str) -> String {
         self.add_user(login);
-        let token = format!("ghp_sim{:0>32}", login.replace(|c: char| !c.is_alphanumeric(), "0"));
-        lock(&self.state).world.tokens.insert(token.clone(), login.to_owned());
+        let token = format!(
+            "ghp_sim{:0>32}",
+            login.replace(|c: char| !c.is_alphanumeric(), "0")
+        );
+        lock(&self.state)
+            .world
+            .tokens
+            .insert(token.clone(), login.to_owned());
         token
     }
 
@@ -144,7 +158,10 @@ impl Sim {
     /// Creates a repository.
     pub fn create_repo(self: &Arc<Self>, slug: &RepoSlug, seed: &Seed<'_>) -> SimResult<SimRepo> {
         self.add_user(&slug.owner);
-        let path = self.dir.join(&slug.owner).join(format!("{}.git", slug.name));
+        let path = self
+            .dir
+            .join(&slug.owner)
+            .join(format!("{}.git", slug.name));
         let now = self.clock.now();
         let default_branch = seed.plant(&path, &slug.owner, now)?;
         let tip_seen = repo_git::ref_id(&path, &format!("refs/heads/{default_branch}"))?;
@@ -202,12 +219,17 @@ impl Sim {
         let git = |record: &&RequestRecord| !matches!(record.op, Op::GitFetch | Op::GitPush);
         let all = log.records.iter().filter(git);
         let charged = all.clone().filter(|record| record.status != 304).count() as u64;
-        Counts { requests: all.count() as u64, charged, writes: log.writes }
+        Counts {
+            requests: all.count() as u64,
+            charged,
+            writes: log.writes,
+        }
     }
 
     /// At most so many entries a page (GitHub: 100), so that few entries make many pages.
     pub fn set_page_max(&self, entries: usize) {
-        self.page_max.store(entries.clamp(1, 100), Ordering::Relaxed);
+        self.page_max
+            .store(entries.clamp(1, 100), Ordering::Relaxed);
     }
 
     pub(crate) fn page_max(&self) -> usize {
@@ -225,14 +247,24 @@ impl Sim {
         log.asked += 1;
         log.writes += u64::from(op.is_write());
         let write = op.is_write().then_some(log.writes);
-        let asked = Asked { op, index: log.asked, write };
+        let asked = Asked {
+            op,
+            index: log.asked,
+            write,
+        };
         log.faults.meet(&asked)
     }
 
     /// A request ends.
     pub(crate) fn record(&self, op: Op, method: &str, path: &str, status: u16) {
         let (method, path, at) = (method.to_owned(), path.to_owned(), self.clock.now());
-        lock(&self.log).records.push(RequestRecord { method, path, op, status, at });
+        lock(&self.log).records.push(RequestRecord {
+            method,
+            path,
+            op,
+            status,
+            at,
+        });
     }
 
     /// Looks at the present state, what was pushed included.

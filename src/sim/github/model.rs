@@ -300,6 +300,8 @@ impl Issue {
 
     /// Is this label on, whatever its case?
     pub fn has_label(&self, name: &str) -> bool {
-        self.labels.iter().any(|label| label.eq_ignore_ascii_case(name))
+        self.labels
+            .iter()
+            .any(|label| label.eq_ignore_ascii_case(name))
     }
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::ids::{
-    CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp,
-};
+use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp};
 use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 use crate::model::repo::{Permission, Repository};
 use crate::ports::github::{
@@ -49,7 +47,11 @@ impl SimRepo {
 
 impl SimGitHub {
     fn ctx(&self, now: Timestamp) -> Ctx<'_> {
-        Ctx { key: &self.key, login: &self.login, now }
+        Ctx {
+            key: &self.key,
+            login: &self.login,
+            now,
+        }
     }
 
     async fn ask<T: Send>(
@@ -90,16 +92,21 @@ impl SimGitHub {
                 None
             }
             Some(Fault::RefuseBefore(status @ (401 | 403))) => {
-                let refusal =
-                    if *status == 401 { Refusal::Unauthorised } else { Refusal::Forbidden };
+                let refusal = if *status == 401 {
+                    Refusal::Unauthorised
+                } else {
+                    Refusal::Forbidden
+                };
                 Some(PortError::refused(what, refusal, "refused by plan"))
             }
-            Some(Fault::RefuseBefore(status)) => {
-                Some(PortError::unavailable(what, format!("status {status}"), None))
-            }
-            Some(Fault::PrimaryLimit(by) | Fault::SecondaryLimit(by) | Fault::TooMany(by)) => {
-                Some(PortError::unavailable(what, "rate limit exceeded", wait(*by)))
-            }
+            Some(Fault::RefuseBefore(status)) => Some(PortError::unavailable(
+                what,
+                format!("status {status}"),
+                None,
+            )),
+            Some(Fault::PrimaryLimit(by) | Fault::SecondaryLimit(by) | Fault::TooMany(by)) => Some(
+                PortError::unavailable(what, "rate limit exceeded", wait(*by)),
+            ),
             Some(Fault::CutBefore) => Some(lost(op, what)),
         };
         match error {
@@ -123,7 +130,7 @@ impl SimGitHub {
         if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
             return Err(lost(op, &what));
         }
-        answer.map_err(|error| PortError::refused(what, error.refusal, error.message))
+        answer.map_err(|error| PortError::refused(what, error.refusal, error.words()))
     }
 }
 
@@ -135,7 +142,10 @@ fn lost(op: Op, what: &str) -> PortError {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the simulated network is slow by real time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the simulated network is slow by real time"
+)]
 async fn pause(by: std::time::Duration) {
     tokio::time::sleep(by).await;
 }
@@ -143,14 +153,19 @@ async fn pause(by: std::time::Duration) {
 fn etag(issues: &[crate::model::issue::ListedIssue]) -> String {
     let text = serde_json::to_string(issues).unwrap_or_default();
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(16).fold("W/".to_owned(), |tag, byte| format!("{tag}{byte:02x}"))
+    digest
+        .iter()
+        .take(16)
+        .fold("W/".to_owned(), |tag, byte| format!("{tag}{byte:02x}"))
 }
 
 fn list(world: &World, ctx: &Ctx<'_>, cursor: &ListCursor) -> SimResult<Listed> {
     let repo = world.may_read(ctx)?;
     let mut issues = Vec::new();
     for issue in repo.issues.values().filter(|issue| issue.pr.is_none()) {
-        let wanted = cursor.since.map_or(issue.open, |since| issue.updated_at >= since);
+        let wanted = cursor
+            .since
+            .map_or(issue.open, |since| issue.updated_at >= since);
         if wanted {
             issues.push(listed(issue)?);
         }
@@ -164,7 +179,13 @@ fn list(world: &World, ctx: &Ctx<'_>, cursor: &ListCursor) -> SimResult<Listed> 
     let since = newest.max(cursor.since).unwrap_or(ctx.now);
     // The tag belongs to the question: another `since` is another one.
     let etag = (cursor.since == Some(since)).then_some(etag);
-    Ok(Listed::Issues { issues, next: ListCursor { since: Some(since), etag } })
+    Ok(Listed::Issues {
+        issues,
+        next: ListCursor {
+            since: Some(since),
+            etag,
+        },
+    })
 }
 
 #[async_trait]
@@ -188,7 +209,9 @@ impl GitHub for SimGitHub {
 
     async fn list_issues(&self, cursor: &ListCursor) -> PortResult<Listed> {
         let what = "list issues".to_owned();
-        let answer = self.ask(Op::ListIssues, what, |world, ctx| list(world, ctx, cursor)).await;
+        let answer = self
+            .ask(Op::ListIssues, what, |world, ctx| list(world, ctx, cursor))
+            .await;
         if matches!(answer, Ok(Listed::Unchanged)) {
             self.sim.last_was_unchanged();
         }
@@ -197,7 +220,8 @@ impl GitHub for SimGitHub {
 
     async fn look(&self, at: &LookAt) -> PortResult<Look> {
         let what = format!("look at issue #{}", at.issue);
-        self.ask(Op::Look, what, |world, ctx| world.look(ctx, at)).await
+        self.ask(Op::Look, what, |world, ctx| world.look(ctx, at))
+            .await
     }
 
     async fn read_leases(
@@ -232,12 +256,18 @@ impl GitHub for SimGitHub {
     }
 
     async fn create_commit(&self, commit: &NewCommit) -> PortResult<(Sha, Timestamp)> {
-        self.tell(Op::CreateCommit, "create a commit".to_owned(), |world, ctx| {
-            let parents: Vec<String> = commit.parent.iter().map(ToString::to_string).collect();
-            let made = world.new_commit(ctx, &commit.message, commit.tree.as_str(), &parents)?;
-            let sha = Sha::new(made.sha).map_err(|error| SimError::invalid(error.to_string()))?;
-            Ok((sha, made.date))
-        })
+        self.tell(
+            Op::CreateCommit,
+            "create a commit".to_owned(),
+            |world, ctx| {
+                let parents: Vec<String> = commit.parent.iter().map(ToString::to_string).collect();
+                let made =
+                    world.new_commit(ctx, &commit.message, commit.tree.as_str(), &parents)?;
+                let sha =
+                    Sha::new(made.sha).map_err(|error| SimError::invalid(error.to_string()))?;
+                Ok((sha, made.date))
+            },
+        )
         .await
     }
 
@@ -251,15 +281,17 @@ impl GitHub for SimGitHub {
                 force: true,
             })
             .collect();
-        self.tell(Op::SwapRefs, "move refs".to_owned(), |world, ctx| {
-            match world.swap(ctx, &moves) {
+        self.tell(
+            Op::SwapRefs,
+            "move refs".to_owned(),
+            |world, ctx| match world.swap(ctx, &moves) {
                 Ok(()) => Ok(SwapOutcome::Swapped),
                 Err(error) if matches!(error.refusal, Refusal::Stale | Refusal::Exists) => {
                     Ok(SwapOutcome::Stale)
                 }
                 Err(error) => Err(error),
-            }
-        })
+            },
+        )
         .await
     }
 
@@ -272,7 +304,11 @@ impl GitHub for SimGitHub {
         let what = format!("update issue #{issue}");
         self.tell(Op::UpdateIssue, what, |world, ctx| {
             let open = change.close.then_some(false);
-            let patch = IssuePatch { body: change.body.clone(), open, ..IssuePatch::default() };
+            let patch = IssuePatch {
+                body: change.body.clone(),
+                open,
+                ..IssuePatch::default()
+            };
             world.patch_issue(ctx, issue.0, patch)?;
             Ok(world.issue(ctx.key, issue.0)?.body.clone())
         })
@@ -286,7 +322,10 @@ impl GitHub for SimGitHub {
         labels: &[String],
     ) -> PortResult<()> {
         let what = format!("label issue #{issue}");
-        self.tell(Op::AddLabels, what, |world, ctx| world.put_labels(ctx, issue.0, labels)).await
+        self.tell(Op::AddLabels, what, |world, ctx| {
+            world.put_labels(ctx, issue.0, labels)
+        })
+        .await
     }
 
     async fn remove_label(
@@ -298,13 +337,25 @@ impl GitHub for SimGitHub {
         let what = format!("take label `{label}` off issue #{issue}");
         self.tell(Op::RemoveLabel, what, |world, ctx| {
             let absent = !world.issue(ctx.key, issue.0)?.has_label(label);
-            if absent { Ok(()) } else { world.take_label(ctx, issue.0, label) }
+            if absent {
+                Ok(())
+            } else {
+                world.take_label(ctx, issue.0, label)
+            }
         })
         .await
     }
 
-    async fn add_assignee(&self, _proof: &ClaimProof, number: u64, login: &Login) -> PortResult<()> {
-        let (what, logins) = (format!("assign `{login}` to #{number}"), [login.to_string()]);
+    async fn add_assignee(
+        &self,
+        _proof: &ClaimProof,
+        number: u64,
+        login: &Login,
+    ) -> PortResult<()> {
+        let (what, logins) = (
+            format!("assign `{login}` to #{number}"),
+            [login.to_string()],
+        );
         self.tell(Op::AddAssignee, what, |world, ctx| {
             world.assign(ctx, number, &logins)?;
             // GitHub drops who cannot be assigned without a word; whoever asks finds out.
@@ -312,7 +363,9 @@ impl GitHub for SimGitHub {
             if assigned.iter().any(|one| login.is(one)) {
                 return Ok(());
             }
-            Err(SimError::invalid(format!("`{login}` cannot be assigned here")))
+            Err(SimError::invalid(format!(
+                "`{login}` cannot be assigned here"
+            )))
         })
         .await
     }
@@ -324,7 +377,10 @@ impl GitHub for SimGitHub {
         login: &Login,
     ) -> PortResult<()> {
         let (what, logins) = (format!("take `{login}` off #{number}"), [login.to_string()]);
-        self.tell(Op::RemoveAssignee, what, |world, ctx| world.unassign(ctx, number, &logins)).await
+        self.tell(Op::RemoveAssignee, what, |world, ctx| {
+            world.unassign(ctx, number, &logins)
+        })
+        .await
     }
 
     async fn create_comment(
@@ -347,7 +403,10 @@ impl GitHub for SimGitHub {
         body: &str,
     ) -> PortResult<()> {
         let what = format!("rewrite comment {id}");
-        self.tell(Op::UpdateComment, what, |world, ctx| world.rewrite_comment(ctx, id.0, body)).await
+        self.tell(Op::UpdateComment, what, |world, ctx| {
+            world.rewrite_comment(ctx, id.0, body)
+        })
+        .await
     }
 
     async fn open_pr(&self, _proof: &ClaimProof, pr: &NewPr) -> PortResult<(PrNumber, String)> {
@@ -358,11 +417,15 @@ impl GitHub for SimGitHub {
             base: pr.base.to_string(),
             draft: false,
         };
-        self.tell(Op::OpenPr, format!("open a pull request from `{}`", pr.head), |world, ctx| {
-            let number = world.open_pr(ctx, draft)?;
-            let url = world.web_url(ctx.key, world.issue(ctx.key, number)?);
-            Ok((PrNumber(number), url))
-        })
+        self.tell(
+            Op::OpenPr,
+            format!("open a pull request from `{}`", pr.head),
+            |world, ctx| {
+                let number = world.open_pr(ctx, draft)?;
+                let url = world.web_url(ctx.key, world.issue(ctx.key, number)?);
+                Ok((PrNumber(number), url))
+            },
+        )
         .await
     }
 
@@ -373,10 +436,14 @@ impl GitHub for SimGitHub {
             title: Some(merge.title.clone()),
             message: Some(merge.message.clone()),
         };
-        self.tell(Op::MergePr, format!("merge pull request #{}", merge.pr), |world, ctx| {
-            let sha = world.merge_pr(ctx, merge.pr.0, &order)?;
-            Sha::new(sha).map_err(|error| SimError::invalid(error.to_string()))
-        })
+        self.tell(
+            Op::MergePr,
+            format!("merge pull request #{}", merge.pr),
+            |world, ctx| {
+                let sha = world.merge_pr(ctx, merge.pr.0, &order)?;
+                Sha::new(sha).map_err(|error| SimError::invalid(error.to_string()))
+            },
+        )
         .await
     }
 

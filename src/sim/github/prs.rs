@@ -34,11 +34,19 @@ impl World {
         check_body("PullRequest", &new.body)?;
         let (head_repo, head_ref) = self.head_place(ctx, &new.head)?;
         if self.access(&head_repo, ctx.login) < Access::Write {
-            return Err(SimError::new(403, Refusal::Forbidden, "Must have push access to the head"));
+            return Err(SimError::new(
+                403,
+                Refusal::Forbidden,
+                "Must have push access to the head",
+            ));
         }
         let invalid = |field| {
-            let detail =
-                Detail { resource: "PullRequest", code: "invalid", field: Some(field), message: None };
+            let detail = Detail {
+                resource: "PullRequest",
+                code: "invalid",
+                field: Some(field),
+                message: None,
+            };
             SimError::validation(Refusal::Invalid, detail)
         };
         let base = self
@@ -52,7 +60,11 @@ impl World {
             let words = format!("No commits between {} and {}", new.base, new.head);
             return Err(SimError::custom(Refusal::Invalid, "PullRequest", words));
         }
-        let text = NewIssue { title: new.title, body: new.body, ..NewIssue::default() };
+        let text = NewIssue {
+            title: new.title,
+            body: new.body,
+            ..NewIssue::default()
+        };
         let number = self.open_issue(ctx, text)?;
         self.issue_mut(ctx.key, number)?.pr = Some(Pr {
             standing: PrStanding::Open,
@@ -67,12 +79,7 @@ impl World {
         Ok(number)
     }
 
-    fn refuse_second_pr(
-        &self,
-        ctx: &Ctx<'_>,
-        head: (&str, &str),
-        new: &PrDraft,
-    ) -> SimResult<()> {
+    fn refuse_second_pr(&self, ctx: &Ctx<'_>, head: (&str, &str), new: &PrDraft) -> SimResult<()> {
         let same = |pr: &&Pr| {
             pr.standing == PrStanding::Open
                 && pr.head_repo == head.0
@@ -80,7 +87,13 @@ impl World {
                 && pr.base_ref == new.base
         };
         let repo = self.repo(ctx.key)?;
-        if repo.issues.values().filter_map(|issue| issue.pr.as_ref()).find(same).is_none() {
+        if repo
+            .issues
+            .values()
+            .filter_map(|issue| issue.pr.as_ref())
+            .find(same)
+            .is_none()
+        {
             return Ok(());
         }
         let owner = &self.repo(head.0)?.slug.owner;
@@ -137,7 +150,11 @@ impl World {
         let (issue, pr) = self.pr(ctx.key, number)?;
         if state != "COMMENTED" && issue.author.eq_ignore_ascii_case(ctx.login) {
             let words = "Can not approve your own pull request";
-            return Err(SimError::custom(Refusal::Invalid, "PullRequestReview", words));
+            return Err(SimError::custom(
+                Refusal::Invalid,
+                "PullRequestReview",
+                words,
+            ));
         }
         let commit = pr.head_sha.clone();
         let id = self.id();
@@ -160,30 +177,48 @@ impl World {
             return Ok(Merges::NotAsked);
         };
         let tree = repo_git::merged_tree(&self.repo(key)?.path, &base, &pr.head_sha)?;
-        Ok(if tree.is_some() { Merges::Cleanly } else { Merges::WithConflicts })
+        Ok(if tree.is_some() {
+            Merges::Cleanly
+        } else {
+            Merges::WithConflicts
+        })
     }
 
     /// GitHub's verdict over the reviews: only where the base asks for approvals.
-    pub(crate) fn review_decision(&self, key: &str, issue: &Issue, pr: &Pr) -> Option<&'static str> {
+    pub(crate) fn review_decision(
+        &self,
+        key: &str,
+        issue: &Issue,
+        pr: &Pr,
+    ) -> Option<&'static str> {
         let wanted = self.repos.get(key)?.protection_of(&pr.base_ref).approvals;
         if wanted == 0 {
             return None;
         }
         let mut latest = std::collections::BTreeMap::new();
-        for review in pr.reviews.iter().filter(|review| review.state != "COMMENTED") {
+        for review in pr
+            .reviews
+            .iter()
+            .filter(|review| review.state != "COMMENTED")
+        {
             let counts = self.access(key, &review.author) >= Access::Write
                 && !review.author.eq_ignore_ascii_case(&issue.author);
             if counts {
                 latest.insert(review.author.to_lowercase(), review.state.as_str());
             }
         }
-        let approvals = latest.values().filter(|state| **state == "APPROVED").count();
-        Some(if latest.values().any(|state| *state == "CHANGES_REQUESTED") {
-            "CHANGES_REQUESTED"
-        } else if approvals >= wanted as usize {
-            "APPROVED"
-        } else {
-            "REVIEW_REQUIRED"
-        })
+        let approvals = latest
+            .values()
+            .filter(|state| **state == "APPROVED")
+            .count();
+        Some(
+            if latest.values().any(|state| *state == "CHANGES_REQUESTED") {
+                "CHANGES_REQUESTED"
+            } else if approvals >= wanted as usize {
+                "APPROVED"
+            } else {
+                "REVIEW_REQUIRED"
+            },
+        )
     }
 }

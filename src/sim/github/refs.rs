@@ -66,12 +66,17 @@ impl World {
     pub(crate) fn delete_ref(&self, ctx: &Ctx<'_>, name: &str) -> SimResult<()> {
         self.may_push(ctx)?;
         let before = self.existing(ctx, name)?;
-        let step =
-            Move { name: name.to_owned(), before: Some(Some(before)), after: None, force: true };
+        let step = Move {
+            name: name.to_owned(),
+            before: Some(Some(before)),
+            after: None,
+            force: true,
+        };
         self.swap(ctx, &[step])
     }
 
     fn existing(&self, ctx: &Ctx<'_>, name: &str) -> SimResult<String> {
-        self.ref_id(ctx.key, name)?.ok_or_else(|| SimError::invalid("Reference does not exist"))
+        self.ref_id(ctx.key, name)?
+            .ok_or_else(|| SimError::invalid("Reference does not exist"))
     }
 }

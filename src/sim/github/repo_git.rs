@@ -39,7 +39,11 @@ impl Stamp {
     /// How GitHub signs what a user does in the browser.
     pub(crate) fn of(login: &str, at: Timestamp) -> Self {
         let email = format!("{login}@users.noreply.github.com");
-        Self { name: login.to_owned(), email, at }
+        Self {
+            name: login.to_owned(),
+            email,
+            at,
+        }
     }
 
     fn signature(&self) -> SimResult<Signature<'static>> {
@@ -68,7 +72,11 @@ fn oid(text: &str) -> SimResult<Oid> {
 /// Makes an empty bare repository that accepts pushes.
 pub(crate) fn init(path: &Path, default_branch: &str) -> SimResult<()> {
     let mut options = git2::RepositoryInitOptions::new();
-    options.bare(true).mkdir(true).mkpath(true).initial_head(default_branch);
+    options
+        .bare(true)
+        .mkdir(true)
+        .mkpath(true)
+        .initial_head(default_branch);
     let repo = Repository::init_opts(path, &options)?;
     let mut config = repo.config()?;
     config.set_bool("http.receivepack", true)?;
@@ -79,7 +87,10 @@ pub(crate) fn init(path: &Path, default_branch: &str) -> SimResult<()> {
 }
 
 /// Whether pushes may write refs outside branches and tags.
-pub(crate) fn allow_other_refs(path: &Path, bans: &std::collections::BTreeSet<super::model::Ban>) -> SimResult<()> {
+pub(crate) fn allow_other_refs(
+    path: &Path,
+    bans: &std::collections::BTreeSet<super::model::Ban>,
+) -> SimResult<()> {
     let mut config = open(path)?.config()?;
     // The last matching entry wins, and `!` takes a name out again. A missing variable is fine.
     drop(config.remove_multivar("receive.hideRefs", ".*"));
@@ -97,7 +108,9 @@ pub(crate) fn allow_other_refs(path: &Path, bans: &std::collections::BTreeSet<su
 /// Copies what another repository's refs say into this one.
 pub(crate) fn fetch(into: &Path, from: &Path, refspecs: &[&str]) -> SimResult<()> {
     let repo = open(into)?;
-    let url = from.to_str().ok_or_else(|| SimError::invalid("the path is not UTF-8"))?;
+    let url = from
+        .to_str()
+        .ok_or_else(|| SimError::invalid("the path is not UTF-8"))?;
     let mut remote = repo.remote_anonymous(url)?;
     remote.fetch(refspecs, None, None)?;
     Ok(())
@@ -107,7 +120,11 @@ pub(crate) fn fetch(into: &Path, from: &Path, refspecs: &[&str]) -> SimResult<()
 pub(crate) fn head_branch(path: &Path) -> SimResult<String> {
     let repo = Repository::open(path)?;
     let head = repo.find_reference("HEAD")?;
-    let target = head.symbolic_target().ok().flatten().unwrap_or("refs/heads/main");
+    let target = head
+        .symbolic_target()
+        .ok()
+        .flatten()
+        .unwrap_or("refs/heads/main");
     Ok(target.trim_start_matches("refs/heads/").to_owned())
 }
 
@@ -137,10 +154,17 @@ pub(crate) fn refs(path: &Path) -> SimResult<Refs> {
 /// A commit, if there is one of this id.
 pub(crate) fn commit(path: &Path, sha: &str) -> SimResult<Option<CommitInfo>> {
     let repo = open(path)?;
-    let Ok(id) = Oid::from_str(sha) else { return Ok(None) };
-    let Ok(commit) = repo.find_commit(id) else { return Ok(None) };
+    let Ok(id) = Oid::from_str(sha) else {
+        return Ok(None);
+    };
+    let Ok(commit) = repo.find_commit(id) else {
+        return Ok(None);
+    };
     let person = |s: &Signature<'_>| {
-        (s.name().unwrap_or_default().to_owned(), s.email().unwrap_or_default().to_owned())
+        (
+            s.name().unwrap_or_default().to_owned(),
+            s.email().unwrap_or_default().to_owned(),
+        )
     };
     Ok(Some(CommitInfo {
         sha: sha.to_owned(),
@@ -167,14 +191,16 @@ pub(crate) fn write_commit(
         .map_err(|_| SimError::invalid("Tree SHA does not exist"))?;
     let mut found = Vec::new();
     for parent in parents {
-        let parent = repo
-            .find_commit(oid(parent)?)
-            .map_err(|_| SimError::invalid("Parent SHA does not exist or is not a commit object"))?;
+        let parent = repo.find_commit(oid(parent)?).map_err(|_| {
+            SimError::invalid("Parent SHA does not exist or is not a commit object")
+        })?;
         found.push(parent);
     }
     let parents: Vec<&git2::Commit<'_>> = found.iter().collect();
     let (author, committer) = (stamps.0.signature()?, stamps.1.signature()?);
-    Ok(repo.commit(None, &author, &committer, message, &tree, &parents)?.to_string())
+    Ok(repo
+        .commit(None, &author, &committer, message, &tree, &parents)?
+        .to_string())
 }
 
 /// A commit's tree with files put in (`Some`) or taken out (`None`).
@@ -193,7 +219,11 @@ pub(crate) fn tree_with(
             index.remove(Path::new(name), 0)?;
             continue;
         };
-        let mode = if content.starts_with("#!") { 0o100_755 } else { 0o100_644 };
+        let mode = if content.starts_with("#!") {
+            0o100_755
+        } else {
+            0o100_644
+        };
         index.add(&git2::IndexEntry {
             ctime: git2::IndexTime::new(0, 0),
             mtime: git2::IndexTime::new(0, 0),
@@ -217,7 +247,9 @@ pub(crate) fn contains(path: &Path, new: &str, old: &str) -> SimResult<bool> {
     if new == old {
         return Ok(true);
     }
-    Ok(open(path)?.graph_descendant_of(oid(new)?, oid(old)?).unwrap_or(false))
+    Ok(open(path)?
+        .graph_descendant_of(oid(new)?, oid(old)?)
+        .unwrap_or(false))
 }
 
 /// Commits in `new` that are not in `old`, oldest first.
@@ -239,7 +271,10 @@ pub(crate) fn move_refs(path: &Path, moves: &[Move]) -> SimResult<()> {
     let mut transaction = repo.transaction()?;
     for step in moves {
         if !git2::Reference::is_valid_name(&step.name) || !step.name.starts_with("refs/") {
-            return Err(SimError::invalid(format!("{} is not a valid ref name.", step.name)));
+            return Err(SimError::invalid(format!(
+                "{} is not a valid ref name.",
+                step.name
+            )));
         }
         transaction
             .lock_ref(&step.name)
@@ -272,7 +307,9 @@ fn check_move(repo: &Repository, step: &Move) -> SimResult<()> {
         };
         return Err(what);
     }
-    let Some(after) = &step.after else { return Ok(()) };
+    let Some(after) = &step.after else {
+        return Ok(());
+    };
     let target = oid(after)?;
     if repo.find_object(target, None).is_err() {
         return Err(SimError::invalid("Object does not exist"));
@@ -281,7 +318,8 @@ fn check_move(repo: &Repository, step: &Move) -> SimResult<()> {
         return Err(SimError::invalid("Reference update failed: not a commit"));
     }
     let forward = now.as_deref().is_none_or(|now| {
-        now == after || oid(now).is_ok_and(|now| repo.graph_descendant_of(target, now).unwrap_or(false))
+        now == after
+            || oid(now).is_ok_and(|now| repo.graph_descendant_of(target, now).unwrap_or(false))
     });
     if forward || step.force {
         return Ok(());
@@ -303,7 +341,10 @@ pub(crate) fn merged_tree(path: &Path, base: &str, head: &str) -> SimResult<Opti
 /// The tree of replaying one commit onto `base`; `None` if they conflict.
 pub(crate) fn replayed_tree(path: &Path, base: &str, commit: &str) -> SimResult<Option<String>> {
     let repo = open(path)?;
-    let (base, commit) = (repo.find_commit(oid(base)?)?, repo.find_commit(oid(commit)?)?);
+    let (base, commit) = (
+        repo.find_commit(oid(base)?)?,
+        repo.find_commit(oid(commit)?)?,
+    );
     let mut index = repo.cherrypick_commit(&commit, &base, 0, None)?;
     if index.has_conflicts() {
         return Ok(None);
@@ -324,7 +365,9 @@ pub(crate) fn check_out(path: &Path, sha: &str, folder: &Path) -> SimResult<()> 
 pub(crate) fn file(path: &Path, sha: &str, name: &str) -> SimResult<Option<String>> {
     let repo = open(path)?;
     let tree = repo.find_commit(oid(sha)?)?.tree()?;
-    let Ok(entry) = tree.get_path(Path::new(name)) else { return Ok(None) };
+    let Ok(entry) = tree.get_path(Path::new(name)) else {
+        return Ok(None);
+    };
     let blob = repo.find_blob(entry.id())?;
     Ok(Some(String::from_utf8_lossy(blob.content()).into_owned()))
 }

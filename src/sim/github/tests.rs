@@ -41,12 +41,19 @@ pub(super) fn fixture() -> Fixture {
     repo.set_access("op", Access::Write);
     sim.add_user("eve");
     let op = repo.port("op");
-    Fixture { sim, repo, op, _dir: dir }
+    Fixture {
+        sim,
+        repo,
+        op,
+        _dir: dir,
+    }
 }
 
 impl Fixture {
     pub(super) fn issue(&self, body: &str) -> u64 {
-        self.repo.open_issue("acme", "Do it", body, &["status: idle"]).unwrap()
+        self.repo
+            .open_issue("acme", "Do it", body, &["status: idle"])
+            .unwrap()
     }
 
     pub(super) fn pass(&self, seconds: u64) {
@@ -89,7 +96,11 @@ pub(super) fn slot_ref() -> RefName {
 }
 
 pub(super) fn swap(name: &RefName, before: Option<&Sha>, after: Option<&Sha>) -> RefSwap {
-    RefSwap { name: name.clone(), before: before.cloned(), after: after.cloned() }
+    RefSwap {
+        name: name.clone(),
+        before: before.cloned(),
+        after: after.cloned(),
+    }
 }
 
 pub(super) fn proof() -> ClaimProof {

@@ -38,14 +38,21 @@ impl Seed<'_> {
         match self {
             Self::Empty => {}
             Self::Files(files) => {
-                let files: Vec<(&str, Option<&str>)> =
-                    files.iter().map(|(name, text)| (*name, Some(*text))).collect();
+                let files: Vec<(&str, Option<&str>)> = files
+                    .iter()
+                    .map(|(name, text)| (*name, Some(*text)))
+                    .collect();
                 let tree = repo_git::tree_with(path, None, &files)?;
                 let stamp = Stamp::of(owner, now);
                 let sha =
                     repo_git::write_commit(path, "Initial commit", &tree, &[], (&stamp, &stamp))?;
                 let name = format!("refs/heads/{branch}");
-                let step = Move { name, before: Some(None), after: Some(sha), force: true };
+                let step = Move {
+                    name,
+                    before: Some(None),
+                    after: Some(sha),
+                    force: true,
+                };
                 repo_git::move_refs(path, &[step])?;
             }
             Self::Clone(from) => {
@@ -83,7 +90,16 @@ impl SimRepo {
         login: &str,
         change: impl FnOnce(&mut World, &Ctx<'_>) -> SimResult<T>,
     ) -> SimResult<T> {
-        self.sim.write(|world, now| change(world, &Ctx { key: &self.key, login, now }))
+        self.sim.write(|world, now| {
+            change(
+                world,
+                &Ctx {
+                    key: &self.key,
+                    login,
+                    now,
+                },
+            )
+        })
     }
 
     /// Settings and facts, straight into the records.
@@ -95,7 +111,12 @@ impl SimRepo {
 
     /// The bare repository on disk.
     pub fn path(&self) -> PathBuf {
-        lock(&self.sim.state).world.repos.get(&self.key).map(|r| r.path.clone()).unwrap_or_default()
+        lock(&self.sim.state)
+            .world
+            .repos
+            .get(&self.key)
+            .map(|r| r.path.clone())
+            .unwrap_or_default()
     }
 
     /// What a user may do.
@@ -151,26 +172,42 @@ impl SimRepo {
     ) -> SimResult<u64> {
         self.sim.add_user(author);
         let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
-        let owner = self.sim.read(|world| Ok(world.repo(&self.key)?.slug.owner.clone()))?;
+        let owner = self
+            .sim
+            .read(|world| Ok(world.repo(&self.key)?.slug.owner.clone()))?;
         let (title, body) = (title.to_owned(), body.to_owned());
-        let new = NewIssue { title, body, ..NewIssue::default() };
+        let new = NewIssue {
+            title,
+            body,
+            ..NewIssue::default()
+        };
         let number = self.act(author, |world, ctx| world.open_issue(ctx, new))?;
         // Whoever may not label has somebody do it.
-        let may = self.sim.read(|world| Ok(world.access(&self.key, author) >= Access::Write))?;
+        let may = self
+            .sim
+            .read(|world| Ok(world.access(&self.key, author) >= Access::Write))?;
         let labeller = if may { author } else { &owner };
-        self.act(labeller, |world, ctx| world.put_labels(ctx, number, &labels))?;
+        self.act(labeller, |world, ctx| {
+            world.put_labels(ctx, number, &labels)
+        })?;
         Ok(number)
     }
 
     /// Rewrites the body of an issue or pull request.
     pub fn edit_body(&self, user: &str, number: u64, body: &str) -> SimResult<()> {
-        let patch = IssuePatch { body: Some(body.to_owned()), ..IssuePatch::default() };
+        let patch = IssuePatch {
+            body: Some(body.to_owned()),
+            ..IssuePatch::default()
+        };
         self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
     }
 
     /// Rewrites the title.
     pub fn edit_title(&self, user: &str, number: u64, title: &str) -> SimResult<()> {
-        let patch = IssuePatch { title: Some(title.to_owned()), ..IssuePatch::default() };
+        let patch = IssuePatch {
+            title: Some(title.to_owned()),
+            ..IssuePatch::default()
+        };
         self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
     }
 
@@ -197,7 +234,9 @@ impl SimRepo {
 
     /// Puts a label on.
     pub fn add_label(&self, user: &str, number: u64, label: &str) -> SimResult<()> {
-        self.act(user, |world, ctx| world.put_labels(ctx, number, &[label.to_owned()]))
+        self.act(user, |world, ctx| {
+            world.put_labels(ctx, number, &[label.to_owned()])
+        })
     }
 
     /// Takes a label off.
@@ -216,13 +255,19 @@ impl SimRepo {
 
     /// Closes an issue.
     pub fn close_issue(&self, user: &str, number: u64) -> SimResult<()> {
-        let patch = IssuePatch { open: Some(false), ..IssuePatch::default() };
+        let patch = IssuePatch {
+            open: Some(false),
+            ..IssuePatch::default()
+        };
         self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
     }
 
     /// Opens it again.
     pub fn reopen_issue(&self, user: &str, number: u64) -> SimResult<()> {
-        let patch = IssuePatch { open: Some(true), ..IssuePatch::default() };
+        let patch = IssuePatch {
+            open: Some(true),
+            ..IssuePatch::default()
+        };
         self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
     }
 
@@ -248,7 +293,11 @@ impl SimRepo {
     /// Makes a pull request a draft, or ready.
     pub fn set_draft(&self, number: u64, draft: Draft) {
         self.set(|repo| {
-            if let Some(pr) = repo.issues.get_mut(&number).and_then(|issue| issue.pr.as_mut()) {
+            if let Some(pr) = repo
+                .issues
+                .get_mut(&number)
+                .and_then(|issue| issue.pr.as_mut())
+            {
                 pr.draft = draft == Draft::Yes;
             }
         });
@@ -266,7 +315,12 @@ impl SimRepo {
         number: u64,
         method: crate::ports::github::MergeMethod,
     ) -> SimResult<String> {
-        let order = MergeOrder { method, expected_head: None, title: None, message: None };
+        let order = MergeOrder {
+            method,
+            expected_head: None,
+            title: None,
+            message: None,
+        };
         self.act(user, |world, ctx| world.merge_pr(ctx, number, &order))
     }
 
@@ -279,8 +333,15 @@ impl SimRepo {
     /// Takes a review back.
     pub fn dismiss_review(&self, number: u64, id: u64) {
         self.set(|repo| {
-            let pr = repo.issues.get_mut(&number).and_then(|issue| issue.pr.as_mut());
-            for review in pr.into_iter().flat_map(|pr| &mut pr.reviews).filter(|r| r.id == id) {
+            let pr = repo
+                .issues
+                .get_mut(&number)
+                .and_then(|issue| issue.pr.as_mut());
+            for review in pr
+                .into_iter()
+                .flat_map(|pr| &mut pr.reviews)
+                .filter(|r| r.id == id)
+            {
                 "DISMISSED".clone_into(&mut review.state);
             }
         });
@@ -307,7 +368,9 @@ impl SimRepo {
         self.sim.write(|world, now| {
             let id = world.id();
             let checks = &mut world.repo_mut(&self.key)?.checks;
-            let old = checks.iter().position(|check| check.sha == sha && check.name == name);
+            let old = checks
+                .iter()
+                .position(|check| check.sha == sha && check.name == name);
             let old = old.map(|place| checks.remove(place));
             checks.push(Check {
                 id: old.as_ref().map_or(id, |old| old.id),
@@ -348,12 +411,7 @@ impl SimRepo {
     }
 
     /// Commits files to a branch, which is cut from the default branch if it does not exist.
-    pub fn push_commit(
-        &self,
-        user: &str,
-        branch: &str,
-        files: &[(&str, &str)],
-    ) -> SimResult<Sha> {
+    pub fn push_commit(&self, user: &str, branch: &str, files: &[(&str, &str)]) -> SimResult<Sha> {
         self.push_message(user, branch, files, "Change files")
     }
 
@@ -374,14 +432,20 @@ impl SimRepo {
                 Some(tip) => Some(tip.clone()),
                 None => world.tip(ctx.key)?,
             };
-            let files: Vec<(&str, Option<&str>)> =
-                files.iter().map(|(name, text)| (*name, Some(*text))).collect();
+            let files: Vec<(&str, Option<&str>)> = files
+                .iter()
+                .map(|(name, text)| (*name, Some(*text)))
+                .collect();
             let tree = repo_git::tree_with(&path, parent.as_deref(), &files)?;
             let parents: Vec<String> = parent.into_iter().collect();
             let stamp = Stamp::of(user, ctx.now);
             let sha = repo_git::write_commit(&path, message, &tree, &parents, (&stamp, &stamp))?;
-            let step =
-                Move { name, before: Some(tip), after: Some(sha.clone()), force: true };
+            let step = Move {
+                name,
+                before: Some(tip),
+                after: Some(sha.clone()),
+                force: true,
+            };
             repo_git::move_refs(&path, &[step])?;
             Ok(sha)
         })?;
@@ -391,8 +455,14 @@ impl SimRepo {
     /// Points a ref somewhere, forced; `None` deletes it.
     pub fn force_ref(&self, name: &str, target: Option<&str>) -> SimResult<()> {
         let after = target.map(ToOwned::to_owned);
-        let step = Move { name: name.to_owned(), before: None, after, force: true };
-        self.sim.write(|world, _| repo_git::move_refs(&world.repo(&self.key)?.path, &[step]))
+        let step = Move {
+            name: name.to_owned(),
+            before: None,
+            after,
+            force: true,
+        };
+        self.sim
+            .write(|world, _| repo_git::move_refs(&world.repo(&self.key)?.path, &[step]))
     }
 
     /// Deletes a ref.
@@ -408,7 +478,10 @@ impl SimRepo {
     /// The branches and where they are.
     pub fn heads(&self) -> SimResult<BTreeMap<String, String>> {
         let all = self.refs()?;
-        Ok(all.into_iter().filter(|(name, _)| name.starts_with("refs/heads/")).collect())
+        Ok(all
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("refs/heads/"))
+            .collect())
     }
 
     /// The tip of the default branch.
@@ -430,14 +503,17 @@ impl SimRepo {
 
     /// An issue or pull request as it is now.
     pub fn issue(&self, number: u64) -> SimResult<Issue> {
-        self.sim.read(|world| world.issue(&self.key, number).cloned())
+        self.sim
+            .read(|world| world.issue(&self.key, number).cloned())
     }
 
     /// All pull requests, oldest first.
     pub fn prs(&self) -> SimResult<Vec<(Issue, Pr)>> {
         self.sim.read(|world| {
             let issues = world.repo(&self.key)?.issues.values();
-            Ok(issues.filter_map(|i| i.pr.clone().map(|pr| (i.clone(), pr))).collect())
+            Ok(issues
+                .filter_map(|i| i.pr.clone().map(|pr| (i.clone(), pr)))
+                .collect())
         })
     }
 
@@ -448,8 +524,10 @@ impl SimRepo {
 
     /// Forks it to another owner.
     pub fn fork(&self, owner: &str) -> SimResult<Self> {
-        let slug =
-            RepoSlug { owner: owner.to_owned(), name: self.snapshot()?.slug.name };
+        let slug = RepoSlug {
+            owner: owner.to_owned(),
+            name: self.snapshot()?.slug.name,
+        };
         let from = self.path();
         let fork = self.sim.create_repo(&slug, &Seed::Clone(&from))?;
         fork.set(|repo| repo.fork_of = Some(self.key.clone()));

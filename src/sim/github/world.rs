@@ -55,11 +55,17 @@ impl World {
     }
 
     pub(crate) fn issue(&self, key: &str, number: u64) -> SimResult<&Issue> {
-        self.repo(key)?.issues.get(&number).ok_or_else(SimError::not_found)
+        self.repo(key)?
+            .issues
+            .get(&number)
+            .ok_or_else(SimError::not_found)
     }
 
     pub(crate) fn issue_mut(&mut self, key: &str, number: u64) -> SimResult<&mut Issue> {
-        self.repo_mut(key)?.issues.get_mut(&number).ok_or_else(SimError::not_found)
+        self.repo_mut(key)?
+            .issues
+            .get_mut(&number)
+            .ok_or_else(SimError::not_found)
     }
 
     pub(crate) fn pr(&self, key: &str, number: u64) -> SimResult<(&Issue, &Pr)> {
@@ -68,25 +74,41 @@ impl World {
     }
 
     pub(crate) fn pr_mut(&mut self, key: &str, number: u64) -> SimResult<&mut Pr> {
-        self.issue_mut(key, number)?.pr.as_mut().ok_or_else(SimError::not_found)
+        self.issue_mut(key, number)?
+            .pr
+            .as_mut()
+            .ok_or_else(SimError::not_found)
     }
 
     /// The account, unless it was deleted.
     pub(crate) fn user(&self, login: &str) -> Option<&User> {
-        self.users.get(&login.to_lowercase()).filter(|user| !user.deleted)
+        self.users
+            .get(&login.to_lowercase())
+            .filter(|user| !user.deleted)
     }
 
     pub(crate) fn access(&self, key: &str, login: &str) -> Access {
-        let Some(repo) = self.repos.get(key) else { return Access::None };
+        let Some(repo) = self.repos.get(key) else {
+            return Access::None;
+        };
         if repo.slug.owner.eq_ignore_ascii_case(login) {
             return Access::Admin;
         }
-        let rest = if repo.private { Access::None } else { Access::Read };
-        repo.access.get(&login.to_lowercase()).copied().unwrap_or(rest)
+        let rest = if repo.private {
+            Access::None
+        } else {
+            Access::Read
+        };
+        repo.access
+            .get(&login.to_lowercase())
+            .copied()
+            .unwrap_or(rest)
     }
 
     pub(crate) fn association(&self, key: &str, login: &str) -> Association {
-        let Some(repo) = self.repos.get(key) else { return Association::None };
+        let Some(repo) = self.repos.get(key) else {
+            return Association::None;
+        };
         if let Some(set) = repo.associations.get(&login.to_lowercase()) {
             return *set;
         }
@@ -163,8 +185,10 @@ impl World {
     pub(crate) fn freeze(&self) -> Self {
         let mut copy = self.clone();
         let keys = self.repos.keys();
-        copy.frozen =
-            Some(keys.map(|key| (key.clone(), self.refs(key).unwrap_or_default())).collect());
+        copy.frozen = Some(
+            keys.map(|key| (key.clone(), self.refs(key).unwrap_or_default()))
+                .collect(),
+        );
         copy
     }
 
@@ -191,7 +215,9 @@ impl World {
             .filter(|(_, pr)| pr.standing == PrStanding::Open)
             .collect();
         for (number, pr) in open {
-            let head = self.ref_id(&pr.head_repo, &format!("refs/heads/{}", pr.head_ref)).ok();
+            let head = self
+                .ref_id(&pr.head_repo, &format!("refs/heads/{}", pr.head_ref))
+                .ok();
             let base = self.ref_id(key, &format!("refs/heads/{}", pr.base_ref))?;
             let path = self.repo(key)?.path.clone();
             match (head.flatten(), base) {
@@ -262,11 +288,15 @@ impl World {
             return Ok(());
         }
         self.repo_mut(key)?.tip_seen.clone_from(&tip);
-        let (Some(tip), Some(seen)) = (tip, seen) else { return Ok(()) };
+        let (Some(tip), Some(seen)) = (tip, seen) else {
+            return Ok(());
+        };
         let path = self.repo(key)?.path.clone();
         let slug = self.repo(key)?.slug.clone();
         for sha in repo_git::commits_between(&path, Some(&seen), &tip)? {
-            let Some(commit) = repo_git::commit(&path, &sha)? else { continue };
+            let Some(commit) = repo_git::commit(&path, &sha)? else {
+                continue;
+            };
             for number in closing_numbers(&commit.message, &slug) {
                 self.close_by_words(key, number, now);
             }
@@ -276,7 +306,11 @@ impl World {
 
     /// Closes an issue that a closing word names; a pull request or nothing at all is left alone.
     pub(crate) fn close_by_words(&mut self, key: &str, number: u64, now: Timestamp) {
-        let owner = self.repos.get(key).map(|repo| repo.slug.owner.clone()).unwrap_or_default();
+        let owner = self
+            .repos
+            .get(key)
+            .map(|repo| repo.slug.owner.clone())
+            .unwrap_or_default();
         if let Ok(issue) = self.issue_mut(key, number)
             && issue.pr.is_none()
             && issue.open

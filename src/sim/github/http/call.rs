@@ -47,7 +47,12 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn new(status: u16, body: Value) -> Self {
-        Self { status, body, headers: Vec::new(), etag: None }
+        Self {
+            status,
+            body,
+            headers: Vec::new(),
+            etag: None,
+        }
     }
 
     /// A refusal in GitHub's shape.
@@ -78,7 +83,8 @@ impl Reply {
     pub(crate) fn has_etag(&self, held: &HeaderValue) -> bool {
         let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
         let ours = self.etag.as_deref().map(bare);
-        held.to_str().is_ok_and(|held| held.split(',').any(|tag| Some(bare(tag)) == ours))
+        held.to_str()
+            .is_ok_and(|held| held.split(',').any(|tag| Some(bare(tag)) == ours))
     }
 }
 
@@ -96,18 +102,28 @@ impl Call {
             serde_json::from_slice(&incoming.body)
                 .map_err(|_| SimError::new(400, Refusal::Invalid, "Problems parsing JSON"))?
         };
-        let host = incoming.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = incoming
+            .headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
         let (asked, parts) = if matches!(path.as_str(), "/graphql" | "/api/graphql") {
             if login.is_none() {
                 let words = "This endpoint requires you to be authenticated.";
                 return Err(SimError::new(401, Refusal::Unauthorised, words));
             }
-            let name = body.get("operationName").and_then(Value::as_str).unwrap_or_default();
+            let name = body
+                .get("operationName")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             (What::Graphql(name.to_owned()), Vec::new())
         } else {
             let (route, parts) = find(incoming.method.as_str(), &path)?;
             if login.is_none() && (route.op.is_write() || route.template == "/user") {
-                return Err(SimError::new(401, Refusal::Unauthorised, "Requires authentication"));
+                return Err(SimError::new(
+                    401,
+                    Refusal::Unauthorised,
+                    "Requires authentication",
+                ));
             }
             (What::Rest(route), parts)
         };
@@ -146,14 +162,18 @@ impl Call {
 
     pub(super) fn handle(&self, sim: &Sim, stale: bool) -> Reply {
         let look = |world: &World| match &self.asked {
-            What::Rest(Route { handler: Handler::Read(read), .. }) => read(world, self),
+            What::Rest(Route {
+                handler: Handler::Read(read),
+                ..
+            }) => read(world, self),
             What::Rest(_) => Err(SimError::not_found()),
             What::Graphql(name) => graphql::answer(world, self, name),
         };
         let done = match &self.asked {
-            What::Rest(Route { handler: Handler::Write(write), .. }) => {
-                sim.write(|world, _| write(world, self))
-            }
+            What::Rest(Route {
+                handler: Handler::Write(write),
+                ..
+            }) => sim.write(|world, _| write(world, self)),
             What::Graphql(name) if graphql::op_of(name).is_write() => {
                 sim.write(|world, _| look(world))
             }
@@ -164,7 +184,11 @@ impl Call {
     }
 
     pub(crate) fn ctx(&self) -> Ctx<'_> {
-        Ctx { key: &self.key, login: &self.login, now: self.now }
+        Ctx {
+            key: &self.key,
+            login: &self.login,
+            now: self.now,
+        }
     }
 
     /// A number in the path.
@@ -177,18 +201,29 @@ impl Call {
     }
 
     pub(crate) fn param(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.query
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// A text of the body.
     pub(crate) fn text(&self, field: &str) -> Option<String> {
-        self.body.get(field).and_then(Value::as_str).map(ToOwned::to_owned)
+        self.body
+            .get(field)
+            .and_then(Value::as_str)
+            .map(ToOwned::to_owned)
     }
 
     /// A list of texts of the body; labels may also be objects with a name.
     pub(crate) fn texts(&self, field: &str) -> Option<Vec<String>> {
         let list = self.body.get(field)?.as_array()?;
-        let text = |value: &Value| value.as_str().or_else(|| value.get("name")?.as_str()).map(ToOwned::to_owned);
+        let text = |value: &Value| {
+            value
+                .as_str()
+                .or_else(|| value.get("name")?.as_str())
+                .map(ToOwned::to_owned)
+        };
         Some(list.iter().filter_map(text).collect())
     }
 
@@ -198,11 +233,22 @@ impl Call {
 
     /// The page that is asked for, with links to its neighbours.
     pub(crate) fn page(&self, items: &[Value]) -> Reply {
-        let number = |name, rest| self.param(name).and_then(|n| n.parse().ok()).unwrap_or(rest);
-        let size = number("per_page", 30_usize).clamp(1, 100).min(self.page_max);
+        let number = |name, rest| {
+            self.param(name)
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(rest)
+        };
+        let size = number("per_page", 30_usize)
+            .clamp(1, 100)
+            .min(self.page_max);
         let page = number("page", 1_usize).max(1);
         let last = items.len().div_ceil(size).max(1);
-        let shown: Vec<Value> = items.iter().skip((page - 1) * size).take(size).cloned().collect();
+        let shown: Vec<Value> = items
+            .iter()
+            .skip((page - 1) * size)
+            .take(size)
+            .cloned()
+            .collect();
         let mut reply = Reply::new(200, Value::Array(shown));
         let link = |to: usize, rel: &str| {
             let mut query: Vec<String> = self
@@ -212,7 +258,12 @@ impl Call {
                 .map(|(name, value)| format!("{name}={}", encode(value)))
                 .collect();
             query.push(format!("page={to}"));
-            format!("<{}{}?{}>; rel=\"{rel}\"", self.api, self.path, query.join("&"))
+            format!(
+                "<{}{}?{}>; rel=\"{rel}\"",
+                self.api,
+                self.path,
+                query.join("&")
+            )
         };
         let mut links = Vec::new();
         if page > 1 {
@@ -234,15 +285,24 @@ impl Call {
 
 /// Whose token it is; `None` without one.
 pub(super) fn login_of(sim: &Sim, headers: &HeaderMap) -> SimResult<Option<String>> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
     let text = value.to_str().unwrap_or_default();
     let (scheme, rest) = text.split_once(' ').unwrap_or(("", text));
     let token = if scheme.eq_ignore_ascii_case("basic") {
-        let decoded = base64::engine::general_purpose::STANDARD.decode(rest).unwrap_or_default();
+        let decoded = base64::engine::general_purpose::STANDARD
+            .decode(rest)
+            .unwrap_or_default();
         let pair = String::from_utf8_lossy(&decoded).into_owned();
         let (user, password) = pair.split_once(':').unwrap_or(("", &pair));
         // The token may stand in either place.
-        if password.is_empty() || password == "x-oauth-basic" { user } else { password }.to_owned()
+        if password.is_empty() || password == "x-oauth-basic" {
+            user
+        } else {
+            password
+        }
+        .to_owned()
     } else {
         rest.to_owned()
     };
@@ -285,7 +345,10 @@ fn parse_query(text: &str) -> Vec<(String, String)> {
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(&name.replace('+', " ")), decode(&value.replace('+', " ")))
+            (
+                decode(&name.replace('+', " ")),
+                decode(&value.replace('+', " ")),
+            )
         })
         .collect()
 }

@@ -18,7 +18,9 @@ const SERVICES: [&str; 3] = ["/info/refs", "/git-upload-pack", "/git-receive-pac
 
 /// Is it a path of git's transport?
 pub(super) fn is_git(incoming: &Incoming) -> bool {
-    SERVICES.iter().any(|service| incoming.path.ends_with(service))
+    SERVICES
+        .iter()
+        .any(|service| incoming.path.ends_with(service))
         && !incoming.path.starts_with("/repos/")
 }
 
@@ -31,7 +33,9 @@ struct Target {
 }
 
 fn target(incoming: &Incoming) -> Option<Target> {
-    let service = SERVICES.into_iter().find(|service| incoming.path.ends_with(service))?;
+    let service = SERVICES
+        .into_iter()
+        .find(|service| incoming.path.ends_with(service))?;
     let place = incoming.path.strip_suffix(service)?.trim_start_matches('/');
     let key = place.strip_suffix(".git").unwrap_or(place).to_lowercase();
     let push = service == "/git-receive-pack" || incoming.query.contains("git-receive-pack");
@@ -39,11 +43,21 @@ fn target(incoming: &Incoming) -> Option<Target> {
 }
 
 pub(super) async fn answer(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> {
-    let Some(target) = target(&incoming) else { return plain(StatusCode::NOT_FOUND) };
+    let Some(target) = target(&incoming) else {
+        return plain(StatusCode::NOT_FOUND);
+    };
     // Only the request that carries the objects changes anything.
-    let op = if target.service == "/git-receive-pack" { Op::GitPush } else { Op::GitFetch };
+    let op = if target.service == "/git-receive-pack" {
+        Op::GitPush
+    } else {
+        Op::GitFetch
+    };
     let path = format!("/{{owner}}/{{repo}}.git{}", target.service);
-    let record = Record { op, method: incoming.method.to_string(), path };
+    let record = Record {
+        op,
+        method: incoming.method.to_string(),
+        path,
+    };
     let fault = match before(&sim, &record).await {
         Met::Go(fault) => fault,
         Met::Stop(response) => return response,
@@ -65,12 +79,26 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
     };
     let found: SimResult<_> = sim.read(|world| {
         let repo = world.repo(&target.key)?;
-        Ok((repo.path.clone(), repo.archived, world.access(&target.key, &login)))
+        Ok((
+            repo.path.clone(),
+            repo.archived,
+            world.access(&target.key, &login),
+        ))
     });
-    let Ok((path, archived, access)) = found else { return plain(StatusCode::NOT_FOUND) };
-    let wanted = if target.push { Access::Write } else { Access::Read };
+    let Ok((path, archived, access)) = found else {
+        return plain(StatusCode::NOT_FOUND);
+    };
+    let wanted = if target.push {
+        Access::Write
+    } else {
+        Access::Read
+    };
     if access < wanted || (target.push && archived) {
-        return if login.is_empty() { ask_for_token() } else { plain(StatusCode::FORBIDDEN) };
+        return if login.is_empty() {
+            ask_for_token()
+        } else {
+            plain(StatusCode::FORBIDDEN)
+        };
     }
     if target.service == "/git-receive-pack" {
         sim.before_push();
@@ -87,11 +115,16 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
 fn ask_for_token() -> Response<Body> {
     let mut response = plain(StatusCode::UNAUTHORIZED);
     let realm = HeaderValue::from_static("Basic realm=\"GitHub\"");
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, realm);
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, realm);
     response
 }
 
-#[expect(clippy::disallowed_methods, reason = "the server's own git, not one of ours")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server's own git, not one of ours"
+)]
 fn backend(
     path: &std::path::Path,
     target: &Target,
@@ -99,7 +132,11 @@ fn backend(
     login: &str,
 ) -> std::io::Result<Response<Body>> {
     let text = |name: &str| {
-        incoming.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        incoming
+            .headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     };
     let mut command = Command::new("git");
     command
@@ -122,7 +159,12 @@ fn backend(
         command.env("REMOTE_USER", login);
     }
     // A caller's own repository must not reach into the server's.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+    ] {
         command.env_remove(name);
     }
     let mut child = command.spawn()?;
@@ -149,12 +191,15 @@ fn from_cgi(output: &[u8]) -> Response<Body> {
     };
     let mut response = Response::new(Body::from(body.to_vec()));
     for line in String::from_utf8_lossy(head).lines() {
-        let Some((name, value)) = line.split_once(':') else { continue };
+        let Some((name, value)) = line.split_once(':') else {
+            continue;
+        };
         let value = value.trim();
         if name.eq_ignore_ascii_case("status") {
             let code = value.split(' ').next().and_then(|code| code.parse().ok());
-            *response.status_mut() =
-                code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(StatusCode::OK);
+            *response.status_mut() = code
+                .and_then(|code| StatusCode::from_u16(code).ok())
+                .unwrap_or(StatusCode::OK);
         } else if let (Ok(name), Ok(value)) =
             (HeaderName::try_from(name), HeaderValue::from_str(value))
         {

@@ -37,13 +37,25 @@ impl<'a> Question<'a> {
     }
 
     pub(crate) fn number(&self, name: &str) -> SimResult<u64> {
-        let number = self.call.body.get("variables").and_then(|all| all.get(name));
-        let wrong = || SimError::invalid(format!("Variable ${name} of type Int! was provided invalid value"));
+        let number = self
+            .call
+            .body
+            .get("variables")
+            .and_then(|all| all.get(name));
+        let wrong = || {
+            SimError::invalid(format!(
+                "Variable ${name} of type Int! was provided invalid value"
+            ))
+        };
         number.and_then(Value::as_u64).ok_or_else(wrong)
     }
 
     pub(crate) fn ctx(&self) -> Ctx<'_> {
-        Ctx { key: &self.key, login: &self.call.login, now: self.call.now }
+        Ctx {
+            key: &self.key,
+            login: &self.call.login,
+            now: self.call.now,
+        }
     }
 
     pub(crate) fn repo(&self) -> SimResult<&'a Repo> {
@@ -59,7 +71,11 @@ impl<'a> Question<'a> {
 }
 
 pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply> {
-    let mut question = Question { world, call, key: String::new() };
+    let mut question = Question {
+        world,
+        call,
+        key: String::new(),
+    };
     if name == "SwapRefs" {
         return Ok(swap_refs(&question));
     }
@@ -79,7 +95,10 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply>
     Ok(done.unwrap_or_else(|error| {
         let words = match error.refusal {
             Refusal::NotFound => {
-                format!("Could not resolve to a Repository with the name '{}'.", question.key)
+                format!(
+                    "Could not resolve to a Repository with the name '{}'.",
+                    question.key
+                )
             }
             _ => error.message.clone(),
         };
@@ -140,7 +159,9 @@ fn fill_refs(question: &Question<'_>, into: &mut Map<String, Value>) -> SimResul
     let path = &question.repo()?.path;
     for index in 0.. {
         let alias = format!("r{index}");
-        let Some(name) = question.text(&alias) else { break };
+        let Some(name) = question.text(&alias) else {
+            break;
+        };
         let found = match question.world.ref_id(&question.key, name)? {
             Some(sha) => json!({ "target": target(path, &sha)? }),
             None => Value::Null,
@@ -173,14 +194,22 @@ fn look(question: &Question<'_>) -> SimResult<Reply> {
     let number = question.number("issue")?;
     let issue = repo.issues.get(&number).filter(|issue| issue.pr.is_none());
     let mut shape = Map::new();
-    shape.insert("issue".to_owned(), issue.map_or(Value::Null, |issue| nodes::issue(question, issue)));
+    shape.insert(
+        "issue".to_owned(),
+        issue.map_or(Value::Null, |issue| nodes::issue(question, issue)),
+    );
     shape.insert("pullRequests".to_owned(), nodes::prs(question, None)?);
     // Written `base: ref(qualifiedName: $base)`: a short name is looked up among the branches.
     let base = question.text("base").unwrap_or_default();
-    let full = if base.starts_with("refs/") { base.to_owned() } else { format!("refs/heads/{base}") };
+    let full = if base.starts_with("refs/") {
+        base.to_owned()
+    } else {
+        format!("refs/heads/{base}")
+    };
     let base = match world.ref_id(&question.key, &full)? {
         Some(sha) => {
-            let tree = repo_git::commit(&repo.path, &sha)?.map(|commit| json!({ "oid": commit.tree }));
+            let tree =
+                repo_git::commit(&repo.path, &sha)?.map(|commit| json!({ "oid": commit.tree }));
             json!({ "target": { "oid": sha, "tree": tree } })
         }
         None => Value::Null,
@@ -197,15 +226,30 @@ fn look(question: &Question<'_>) -> SimResult<Reply> {
     }
     let words = format!("Could not resolve to an Issue with the number of {number}.");
     let data = json!({ "repository": shape });
-    Ok(failed(data, &SimError::not_found(), &words, &json!(["repository", "issue"])))
+    Ok(failed(
+        data,
+        &SimError::not_found(),
+        &words,
+        &json!(["repository", "issue"]),
+    ))
 }
 
 fn issue_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
     let number = question.number("issue")?;
-    let Some(issue) = question.repo()?.issues.get(&number).filter(|issue| issue.pr.is_none()) else {
+    let Some(issue) = question
+        .repo()?
+        .issues
+        .get(&number)
+        .filter(|issue| issue.pr.is_none())
+    else {
         let words = format!("Could not resolve to an Issue with the number of {number}.");
         let data = json!({ "repository": { "issue": null } });
-        return Ok(failed(data, &SimError::not_found(), &words, &json!(["repository", "issue"])));
+        return Ok(failed(
+            data,
+            &SimError::not_found(),
+            &words,
+            &json!(["repository", "issue"]),
+        ));
     };
     let after = question.after();
     let list = match name {
@@ -226,7 +270,10 @@ fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
             json!({ "pullRequest": { "reviews": nodes::reviews(question, pr, after) } })
         }
         _ => {
-            let sha = question.text("commit").or_else(|| question.text("sha")).unwrap_or_default();
+            let sha = question
+                .text("commit")
+                .or_else(|| question.text("sha"))
+                .unwrap_or_default();
             let rollup = nodes::rollup(question, sha, after)?;
             json!({ "object": { "statusCheckRollup": rollup } })
         }
@@ -236,7 +283,11 @@ fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
 fn swap_refs(question: &Question<'_>) -> Reply {
     let variables = &question.call.body["variables"];
     let id = variables["repository"].as_str().unwrap_or_default();
-    let repo = question.world.repos.values().find(|repo| repo.node_id() == id);
+    let repo = question
+        .world
+        .repos
+        .values()
+        .find(|repo| repo.node_id() == id);
     let Some(repo) = repo else {
         let words = format!("Could not resolve to a node with the global id of '{id}'");
         let data = json!({ "updateRefs": null });
@@ -252,13 +303,18 @@ fn swap_refs(question: &Question<'_>) -> Reply {
         return Reply::new(200, json!({ "errors": [error] }));
     }
     let key = repo.slug.to_string().to_lowercase();
-    let ctx = Ctx { key: &key, login: &question.call.login, now: question.call.now };
+    let ctx = Ctx {
+        key: &key,
+        login: &question.call.login,
+        now: question.call.now,
+    };
     let updates = variables["updates"].as_array().cloned().unwrap_or_default();
     let moves: Vec<Move> = updates.iter().map(move_of).collect();
     match question.world.swap(&ctx, &moves) {
-        Ok(()) => {
-            Reply::new(200, json!({ "data": { "updateRefs": { "clientMutationId": null } } }))
-        }
+        Ok(()) => Reply::new(
+            200,
+            json!({ "data": { "updateRefs": { "clientMutationId": null } } }),
+        ),
         Err(error) => {
             let data = json!({ "updateRefs": null });
             failed(data, &error, &error.message.clone(), &json!(["updateRefs"]))

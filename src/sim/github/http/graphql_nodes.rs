@@ -30,7 +30,9 @@ fn page(question: &Question<'_>, items: &[Value], first: usize, after: Option<&s
 
 /// Somebody who acts: bots lose their `[bot]` here, unlike in REST; a deleted account is nobody.
 fn actor(question: &Question<'_>, login: &str) -> Value {
-    let Some(user) = question.world.user(login) else { return Value::Null };
+    let Some(user) = question.world.user(login) else {
+        return Value::Null;
+    };
     match user.login.strip_suffix("[bot]") {
         Some(name) => json!({ "__typename": "Bot", "login": name }),
         None => json!({ "__typename": "User", "login": user.login }),
@@ -42,12 +44,20 @@ fn association(question: &Question<'_>, login: &str) -> Value {
 }
 
 fn logins(question: &Question<'_>, issue: &Issue) -> Value {
-    let all: Vec<Value> = issue.assignees.iter().map(|login| json!({ "login": login })).collect();
+    let all: Vec<Value> = issue
+        .assignees
+        .iter()
+        .map(|login| json!({ "login": login }))
+        .collect();
     page(question, &all, 100, None)
 }
 
 pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> Value {
-    let labels: Vec<Value> = issue.labels.iter().map(|name| json!({ "name": name })).collect();
+    let labels: Vec<Value> = issue
+        .labels
+        .iter()
+        .map(|name| json!({ "name": name }))
+        .collect();
     json!({
         "id": issue.node_id(),
         "number": issue.number,
@@ -104,7 +114,10 @@ pub(crate) fn timeline(question: &Question<'_>, issue: &Issue, after: Option<&st
 pub(crate) fn comments(question: &Question<'_>, issue: &Issue, after: Option<&str>) -> Value {
     let url = question.world.web_url(&question.key, issue);
     let node = |comment: &Comment| {
-        let editor = comment.edited.as_ref().map_or(Value::Null, |(_, by)| actor(question, by));
+        let editor = comment
+            .edited
+            .as_ref()
+            .map_or(Value::Null, |(_, by)| actor(question, by));
         json!({
             "databaseId": comment.id,
             "body": comment.body,
@@ -193,24 +206,32 @@ pub(crate) fn checked(question: &Question<'_>, sha: &str) -> SimResult<Value> {
 /// The checks of a commit; GitHub has no rollup at all where there are none.
 pub(crate) fn rollup(question: &Question<'_>, sha: &str, after: Option<&str>) -> SimResult<Value> {
     let repo = question.repo()?;
-    let runs = repo.checks.iter().filter(|check| check.sha == sha).map(|check| {
-        json!({
-            "__typename": "CheckRun",
-            "name": check.name,
-            "status": check.status.to_uppercase(),
-            "conclusion": check.conclusion.as_ref().map(|word| word.to_uppercase()),
-            "detailsUrl": check_url(question.world, repo, check),
-        })
-    });
-    let statuses = repo.statuses.iter().filter(|status| status.sha == sha).map(|status| {
-        json!({
-            "__typename": "StatusContext",
-            "context": status.context,
-            "state": status.state.to_uppercase(),
-            "description": status.description,
-            "targetUrl": null,
-        })
-    });
+    let runs = repo
+        .checks
+        .iter()
+        .filter(|check| check.sha == sha)
+        .map(|check| {
+            json!({
+                "__typename": "CheckRun",
+                "name": check.name,
+                "status": check.status.to_uppercase(),
+                "conclusion": check.conclusion.as_ref().map(|word| word.to_uppercase()),
+                "detailsUrl": check_url(question.world, repo, check),
+            })
+        });
+    let statuses = repo
+        .statuses
+        .iter()
+        .filter(|status| status.sha == sha)
+        .map(|status| {
+            json!({
+                "__typename": "StatusContext",
+                "context": status.context,
+                "state": status.state.to_uppercase(),
+                "description": status.description,
+                "targetUrl": null,
+            })
+        });
     let all: Vec<Value> = runs.chain(statuses).collect();
     if all.is_empty() {
         return Ok(Value::Null);

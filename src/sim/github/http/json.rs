@@ -79,7 +79,10 @@ const REPO_URLS: [(&str, &str); 37] = [
     ("languages_url", "/languages"),
     ("merges_url", "/merges"),
     ("milestones_url", "/milestones{/number}"),
-    ("notifications_url", "/notifications{?since,all,participating}"),
+    (
+        "notifications_url",
+        "/notifications{?since,all,participating}",
+    ),
     ("pulls_url", "/pulls{/number}"),
     ("releases_url", "/releases{/id}"),
     ("stargazers_url", "/stargazers"),
@@ -133,7 +136,16 @@ pub(crate) fn repository(world: &World, call: &Call, repo: &Repo) -> Value {
             "pull": access >= Access::Read,
         },
     });
-    for name in ["size", "forks", "forks_count", "stargazers_count", "watchers", "watchers_count", "network_count", "subscribers_count"] {
+    for name in [
+        "size",
+        "forks",
+        "forks_count",
+        "stargazers_count",
+        "watchers",
+        "watchers_count",
+        "network_count",
+        "subscribers_count",
+    ] {
         shape[name] = json!(0);
     }
     for name in ["has_issues", "has_projects", "has_wiki", "has_downloads"] {
@@ -163,12 +175,17 @@ pub(crate) fn label(call: &Call, repo: &Repo, label: &Label) -> Value {
 
 /// The labels of an issue.
 pub(crate) fn labels(call: &Call, repo: &Repo, issue: &Issue) -> Vec<Value> {
-    let known = repo.labels.iter().filter(|known| issue.has_label(&known.name));
+    let known = repo
+        .labels
+        .iter()
+        .filter(|known| issue.has_label(&known.name));
     known.map(|known| label(call, repo, known)).collect()
 }
 
 fn milestone(world: &World, call: &Call, repo: &Repo, issue: &Issue) -> Value {
-    let Some(title) = &issue.milestone else { return Value::Null };
+    let Some(title) = &issue.milestone else {
+        return Value::Null;
+    };
     let api = format!("{}/repos/{}/milestones/1", call.api, repo.slug);
     json!({
         "id": 1,
@@ -193,8 +210,11 @@ fn milestone(world: &World, call: &Call, repo: &Repo, issue: &Issue) -> Value {
 /// What issues and pull requests have in common.
 pub(crate) fn common(world: &World, call: &Call, issue: &Issue) -> SimResult<Map<String, Value>> {
     let repo = world.repo(&call.key)?;
-    let people: Vec<Value> =
-        issue.assignees.iter().map(|login| user(world, call, login)).collect();
+    let people: Vec<Value> = issue
+        .assignees
+        .iter()
+        .map(|login| user(world, call, login))
+        .collect();
     let web = world.web_url(&call.key, issue);
     let shape = json!({
         "id": issue.id,
@@ -270,7 +290,10 @@ pub(crate) fn comment(
     let repo = world.repo(&call.key)?;
     let issue = world.issue(&call.key, number)?;
     let api = format!("{}/repos/{}/issues", call.api, repo.slug);
-    let changed = comment.edited.as_ref().map_or(comment.created_at, |(at, _)| *at);
+    let changed = comment
+        .edited
+        .as_ref()
+        .map_or(comment.created_at, |(at, _)| *at);
     Ok(json!({
         "id": comment.id,
         "node_id": format!("IC_{}", comment.id),
@@ -291,9 +314,7 @@ pub(crate) fn commit(world: &World, call: &Call, info: &CommitInfo) -> SimResult
     let repo = world.repo(&call.key)?;
     let api = format!("{}/repos/{}/git", call.api, repo.slug);
     let web = format!("{}/{}/commit", world.web(), repo.slug);
-    let person = |(name, email): &(String, String)| {
-        json!({ "name": name, "email": email, "date": time(info.date) })
-    };
+    let person = |(name, email): &(String, String)| json!({ "name": name, "email": email, "date": time(info.date) });
     let parents: Vec<Value> = info
         .parents
         .iter()

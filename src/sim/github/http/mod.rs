@@ -78,7 +78,11 @@ pub fn serve(sim: &Arc<Sim>, listener: TcpListener) -> std::io::Result<Serving> 
             tracing::warn!(%error, "the simulated GitHub stopped");
         }
     });
-    Ok(Serving { address, stop: Some(stop), task: Some(task) })
+    Ok(Serving {
+        address,
+        stop: Some(stop),
+        task: Some(task),
+    })
 }
 
 /// A request, read whole.
@@ -113,7 +117,11 @@ async fn api(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> {
         Ok(call) => call,
         Err(error) => return finish(&sim, &Reply::error(&error), None),
     };
-    let record = Record { op: call.op(), method: incoming.method.to_string(), path: call.name() };
+    let record = Record {
+        op: call.op(),
+        method: incoming.method.to_string(),
+        path: call.name(),
+    };
     let fault = match before(&sim, &record).await {
         Met::Go(fault) => fault,
         Met::Stop(response) => return response,
@@ -123,13 +131,21 @@ async fn api(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> {
     let handling = Arc::clone(&sim);
     let done = tokio::task::spawn_blocking(move || call.handle(&handling, stale)).await;
     let mut reply = done.unwrap_or_else(|error| {
-        Reply::error(&SimError::new(500, crate::ports::Refusal::Invalid, error.to_string()))
+        Reply::error(&SimError::new(
+            500,
+            crate::ports::Refusal::Invalid,
+            error.to_string(),
+        ))
     });
     let get = incoming.method == Method::GET && reply.status == 200;
     if get {
         reply.etag = Some(etag(&reply.text()));
     }
-    if get && if_none_match.as_ref().is_some_and(|tag| reply.has_etag(tag)) {
+    if get
+        && if_none_match
+            .as_ref()
+            .is_some_and(|tag| reply.has_etag(tag))
+    {
         reply.status = 304;
     }
     match fault {
@@ -192,16 +208,21 @@ async fn before(sim: &Sim, record: &Record) -> Met {
             ];
             limited(403, "API rate limit exceeded for user ID 1.", headers)
         }
-        Some(Fault::SecondaryLimit(by)) => {
-            limited(403, SECONDARY, vec![("retry-after", by.as_secs().to_string())])
-        }
-        Some(Fault::TooMany(by)) => {
-            limited(429, SECONDARY, vec![("retry-after", by.as_secs().to_string())])
-        }
+        Some(Fault::SecondaryLimit(by)) => limited(
+            403,
+            SECONDARY,
+            vec![("retry-after", by.as_secs().to_string())],
+        ),
+        Some(Fault::TooMany(by)) => limited(
+            429,
+            SECONDARY,
+            vec![("retry-after", by.as_secs().to_string())],
+        ),
     }
 }
 
-const SECONDARY: &str = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+const SECONDARY: &str =
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
 
 fn words_of(status: u16) -> &'static str {
     match status {
@@ -212,7 +233,10 @@ fn words_of(status: u16) -> &'static str {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the simulated network is slow by real time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the simulated network is slow by real time"
+)]
 async fn pause(by: Duration) {
     tokio::time::sleep(by).await;
 }
@@ -239,7 +263,11 @@ fn plain(status: StatusCode) -> Response<Body> {
 /// The answer with GitHub's headers; `body` stands in for the reply's own.
 fn finish(sim: &Sim, reply: &Reply, body: Option<Vec<u8>>) -> Response<Body> {
     let empty = matches!(reply.status, 204 | 304);
-    let body = if empty { Vec::new() } else { body.unwrap_or_else(|| reply.text().into_bytes()) };
+    let body = if empty {
+        Vec::new()
+    } else {
+        body.unwrap_or_else(|| reply.text().into_bytes())
+    };
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
     let now = sim.clock.now();
@@ -247,7 +275,10 @@ fn finish(sim: &Sim, reply: &Reply, body: Option<Vec<u8>>) -> Response<Body> {
     let mut headers = vec![
         ("date", now.format("%a, %d %b %Y %H:%M:%S GMT").to_string()),
         ("x-ratelimit-limit", "5000".to_owned()),
-        ("x-ratelimit-remaining", 5000_u64.saturating_sub(used).to_string()),
+        (
+            "x-ratelimit-remaining",
+            5000_u64.saturating_sub(used).to_string(),
+        ),
         ("x-ratelimit-used", used.to_string()),
         ("x-ratelimit-reset", (now.timestamp() + 3600).to_string()),
         ("x-ratelimit-resource", "core".to_owned()),

@@ -10,8 +10,12 @@ use super::json;
 use crate::ports::Refusal;
 
 pub(crate) fn create_commit(world: &mut World, call: &Call) -> SimResult<Reply> {
-    let message = call.text("message").ok_or_else(|| SimError::invalid("Invalid request.\n\n\"message\" wasn't supplied."))?;
-    let tree = call.text("tree").ok_or_else(|| SimError::invalid("Invalid request.\n\n\"tree\" wasn't supplied."))?;
+    let message = call
+        .text("message")
+        .ok_or_else(|| SimError::invalid("Invalid request.\n\n\"message\" wasn't supplied."))?;
+    let tree = call
+        .text("tree")
+        .ok_or_else(|| SimError::invalid("Invalid request.\n\n\"tree\" wasn't supplied."))?;
     let parents = call.texts("parents").unwrap_or_default();
     let info = world.new_commit(&call.ctx(), &message, &tree, &parents)?;
     Ok(Reply::new(201, json::commit(world, call, &info)?))
@@ -34,10 +38,16 @@ pub(crate) fn create_ref(world: &mut World, call: &Call) -> SimResult<Reply> {
 pub(crate) fn one_ref(world: &World, call: &Call) -> SimResult<Reply> {
     let repo = world.may_read(&call.ctx())?;
     if world.tip(&call.key)?.is_none() {
-        return Err(SimError::new(409, Refusal::RepositoryEmpty, "Git Repository is empty."));
+        return Err(SimError::new(
+            409,
+            Refusal::RepositoryEmpty,
+            "Git Repository is empty.",
+        ));
     }
     let name = format!("refs/{}", call.part(2));
-    let sha = world.ref_id(&call.key, &name)?.ok_or_else(SimError::not_found)?;
+    let sha = world
+        .ref_id(&call.key, &name)?
+        .ok_or_else(SimError::not_found)?;
     Ok(Reply::new(200, json::git_ref(call, repo, &name, &sha)))
 }
 
@@ -56,7 +66,11 @@ pub(crate) fn matching_refs(world: &World, call: &Call) -> SimResult<Reply> {
 pub(crate) fn patch_ref(world: &mut World, call: &Call) -> SimResult<Reply> {
     let name = format!("refs/{}", call.part(2));
     let sha = call.text("sha").unwrap_or_default();
-    let force = call.body.get("force").and_then(Value::as_bool).unwrap_or(false);
+    let force = call
+        .body
+        .get("force")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     world.patch_ref(&call.ctx(), (&name, &sha), force)?;
     let repo = world.repo(&call.key)?;
     Ok(Reply::new(200, json::git_ref(call, repo, &name, &sha)))

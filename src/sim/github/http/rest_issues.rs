@@ -20,7 +20,10 @@ pub(crate) fn list(world: &World, call: &Call) -> SimResult<Reply> {
         None => None,
     };
     let state = call.param("state").unwrap_or("open");
-    let labels: Vec<&str> = call.param("labels").map(|text| text.split(',').collect()).unwrap_or_default();
+    let labels: Vec<&str> = call
+        .param("labels")
+        .map(|text| text.split(',').collect())
+        .unwrap_or_default();
     let mut found: Vec<_> = repo
         .issues
         .values()
@@ -33,12 +36,23 @@ pub(crate) fn list(world: &World, call: &Call) -> SimResult<Reply> {
         .filter(|issue| labels.iter().all(|label| issue.has_label(label)))
         .collect();
     let updated = call.param("sort") == Some("updated");
-    found.sort_by_key(|issue| (if updated { issue.updated_at } else { issue.created_at }, issue.number));
+    found.sort_by_key(|issue| {
+        (
+            if updated {
+                issue.updated_at
+            } else {
+                issue.created_at
+            },
+            issue.number,
+        )
+    });
     if call.param("direction") != Some("asc") {
         found.reverse();
     }
-    let shapes: SimResult<Vec<Value>> =
-        found.iter().map(|issue| json::issue(world, call, issue.number)).collect();
+    let shapes: SimResult<Vec<Value>> = found
+        .iter()
+        .map(|issue| json::issue(world, call, issue.number))
+        .collect();
     Ok(call.page(&shapes?))
 }
 
@@ -57,13 +71,20 @@ pub(crate) fn open(world: &mut World, call: &Call) -> SimResult<Reply> {
 fn number(world: &World, call: &Call) -> SimResult<u64> {
     let number = call.number(2)?;
     if world.may_read(&call.ctx())?.gone.contains(&number) {
-        return Err(SimError::new(410, Refusal::NotFound, "This issue was deleted"));
+        return Err(SimError::new(
+            410,
+            Refusal::NotFound,
+            "This issue was deleted",
+        ));
     }
     Ok(number)
 }
 
 pub(crate) fn issue(world: &World, call: &Call) -> SimResult<Reply> {
-    Ok(Reply::new(200, json::issue(world, call, number(world, call)?)?))
+    Ok(Reply::new(
+        200,
+        json::issue(world, call, number(world, call)?)?,
+    ))
 }
 
 pub(crate) fn patch(world: &mut World, call: &Call) -> SimResult<Reply> {
@@ -83,8 +104,11 @@ pub(crate) fn patch(world: &mut World, call: &Call) -> SimResult<Reply> {
 pub(crate) fn comments(world: &World, call: &Call) -> SimResult<Reply> {
     let number = number(world, call)?;
     let issue = world.issue(&call.key, number)?;
-    let shapes: SimResult<Vec<Value>> =
-        issue.comments.iter().map(|found| json::comment(world, call, number, found)).collect();
+    let shapes: SimResult<Vec<Value>> = issue
+        .comments
+        .iter()
+        .map(|found| json::comment(world, call, number, found))
+        .collect();
     Ok(call.page(&shapes?))
 }
 
@@ -95,7 +119,10 @@ fn comment_shape(world: &World, call: &Call, id: u64) -> SimResult<Value> {
 
 pub(crate) fn comment(world: &World, call: &Call) -> SimResult<Reply> {
     world.may_read(&call.ctx())?;
-    Ok(Reply::new(200, comment_shape(world, call, call.number(2)?)?))
+    Ok(Reply::new(
+        200,
+        comment_shape(world, call, call.number(2)?)?,
+    ))
 }
 
 pub(crate) fn create_comment(world: &mut World, call: &Call) -> SimResult<Reply> {
@@ -118,7 +145,11 @@ fn labels_of(world: &World, call: &Call, number: u64) -> SimResult<Reply> {
 
 pub(crate) fn add_labels(world: &mut World, call: &Call) -> SimResult<Reply> {
     let number = number(world, call)?;
-    world.put_labels(&call.ctx(), number, &call.texts("labels").unwrap_or_default())?;
+    world.put_labels(
+        &call.ctx(),
+        number,
+        &call.texts("labels").unwrap_or_default(),
+    )?;
     labels_of(world, call, number)
 }
 
@@ -130,12 +161,20 @@ pub(crate) fn remove_label(world: &mut World, call: &Call) -> SimResult<Reply> {
 
 pub(crate) fn assign(world: &mut World, call: &Call) -> SimResult<Reply> {
     let number = number(world, call)?;
-    world.assign(&call.ctx(), number, &call.texts("assignees").unwrap_or_default())?;
+    world.assign(
+        &call.ctx(),
+        number,
+        &call.texts("assignees").unwrap_or_default(),
+    )?;
     Ok(Reply::new(201, json::issue(world, call, number)?))
 }
 
 pub(crate) fn unassign(world: &mut World, call: &Call) -> SimResult<Reply> {
     let number = number(world, call)?;
-    world.unassign(&call.ctx(), number, &call.texts("assignees").unwrap_or_default())?;
+    world.unassign(
+        &call.ctx(),
+        number,
+        &call.texts("assignees").unwrap_or_default(),
+    )?;
     Ok(Reply::new(200, json::issue(world, call, number)?))
 }

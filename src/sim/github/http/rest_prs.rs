@@ -37,8 +37,13 @@ fn shape(world: &World, call: &Call, number: u64) -> SimResult<Value> {
     let (issue, pr) = world.pr(&call.key, number)?;
     let repo = world.repo(&call.key)?;
     let api = format!("{}/repos/{}", call.api, repo.slug);
-    let (url, web) = (format!("{api}/pulls/{number}"), world.web_url(&call.key, issue));
-    let base = world.ref_id(&call.key, &format!("refs/heads/{}", pr.base_ref))?.unwrap_or_default();
+    let (url, web) = (
+        format!("{api}/pulls/{number}"),
+        world.web_url(&call.key, issue),
+    );
+    let base = world
+        .ref_id(&call.key, &format!("refs/heads/{}", pr.base_ref))?
+        .unwrap_or_default();
     let mut shape = Value::Object(json::common(world, call, issue)?);
     let addresses = [
         ("url", url.clone()),
@@ -47,7 +52,10 @@ fn shape(world: &World, call: &Call, number: u64) -> SimResult<Value> {
         ("issue_url", format!("{api}/issues/{number}")),
         ("commits_url", format!("{url}/commits")),
         ("review_comments_url", format!("{url}/comments")),
-        ("review_comment_url", format!("{api}/pulls/comments{{/number}}")),
+        (
+            "review_comment_url",
+            format!("{api}/pulls/comments{{/number}}"),
+        ),
         ("comments_url", format!("{api}/issues/{number}/comments")),
         ("statuses_url", format!("{api}/statuses/{}", pr.head_sha)),
     ];
@@ -102,9 +110,12 @@ fn standing(
         Merges::Cleanly => "blocked",
     });
     let (merged, sha, at, by) = match &pr.standing {
-        PrStanding::Merged(sha, at, by) => {
-            (true, json!(sha), json!(time(*at)), json::user(world, call, by))
-        }
+        PrStanding::Merged(sha, at, by) => (
+            true,
+            json!(sha),
+            json!(time(*at)),
+            json::user(world, call, by),
+        ),
         PrStanding::Open | PrStanding::Closed => (false, Value::Null, Value::Null, Value::Null),
     };
     shape["merged"] = json!(merged);
@@ -120,10 +131,14 @@ pub(crate) fn list(world: &World, call: &Call) -> SimResult<Reply> {
     let mut found = Vec::new();
     for issue in repo.issues.values().rev() {
         let Some(pr) = &issue.pr else { continue };
-        let owner = world.repo(&pr.head_repo).map(|repo| repo.slug.owner.clone())?;
+        let owner = world
+            .repo(&pr.head_repo)
+            .map(|repo| repo.slug.owner.clone())?;
         let wanted = (state == "all" || (state == "open") == issue.open)
             && call.param("base").is_none_or(|base| base == pr.base_ref)
-            && call.param("head").is_none_or(|head| head == format!("{owner}:{}", pr.head_ref));
+            && call
+                .param("head")
+                .is_none_or(|head| head == format!("{owner}:{}", pr.head_ref));
         if wanted {
             found.push(shape(world, call, issue.number)?);
         }
@@ -138,7 +153,11 @@ pub(crate) fn open(world: &mut World, call: &Call) -> SimResult<Reply> {
         body: text("body"),
         head: text("head"),
         base: text("base"),
-        draft: call.body.get("draft").and_then(Value::as_bool).unwrap_or(false),
+        draft: call
+            .body
+            .get("draft")
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
     };
     let number = world.open_pr(&call.ctx(), draft)?;
     Ok(Reply::new(201, shape(world, call, number)?))
@@ -176,7 +195,10 @@ pub(crate) fn merge(world: &mut World, call: &Call) -> SimResult<Reply> {
     };
     let sha = world.merge_pr(&call.ctx(), call.number(2)?, &order)?;
     let words = "Pull Request successfully merged";
-    Ok(Reply::new(200, json!({ "sha": sha, "merged": true, "message": words })))
+    Ok(Reply::new(
+        200,
+        json!({ "sha": sha, "merged": true, "message": words }),
+    ))
 }
 
 fn review_shape(world: &World, call: &Call, number: u64, review: &Review) -> SimResult<Value> {
@@ -203,8 +225,9 @@ pub(crate) fn reviews(world: &World, call: &Call) -> SimResult<Reply> {
     world.may_read(&call.ctx())?;
     let number = call.number(2)?;
     let reviews = world.pr(&call.key, number)?.1.reviews.iter();
-    let shapes: SimResult<Vec<Value>> =
-        reviews.map(|review| review_shape(world, call, number, review)).collect();
+    let shapes: SimResult<Vec<Value>> = reviews
+        .map(|review| review_shape(world, call, number, review))
+        .collect();
     Ok(call.page(&shapes?))
 }
 
@@ -215,9 +238,17 @@ pub(crate) fn review(world: &mut World, call: &Call) -> SimResult<Reply> {
         Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",
         _ => "COMMENTED",
     };
-    let id = world.review(&call.ctx(), number, state, &call.text("body").unwrap_or_default())?;
+    let id = world.review(
+        &call.ctx(),
+        number,
+        state,
+        &call.text("body").unwrap_or_default(),
+    )?;
     let reviews = world.pr(&call.key, number)?.1.reviews.iter();
-    let made = reviews.clone().find(|review| review.id == id).ok_or_else(SimError::not_found)?;
+    let made = reviews
+        .clone()
+        .find(|review| review.id == id)
+        .ok_or_else(SimError::not_found)?;
     Ok(Reply::new(200, review_shape(world, call, number, made)?))
 }
 
@@ -260,5 +291,8 @@ pub(crate) fn check_runs(world: &World, call: &Call) -> SimResult<Reply> {
             })
         })
         .collect();
-    Ok(Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs })))
+    Ok(Reply::new(
+        200,
+        json!({ "total_count": runs.len(), "check_runs": runs }),
+    ))
 }

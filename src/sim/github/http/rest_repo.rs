@@ -10,7 +10,9 @@ use super::json;
 
 pub(crate) fn user(world: &World, call: &Call) -> SimResult<Reply> {
     let mut shape = json::user(world, call, &call.login);
-    for name in ["name", "company", "blog", "location", "email", "hireable", "bio"] {
+    for name in [
+        "name", "company", "blog", "location", "email", "hireable", "bio",
+    ] {
         shape[name] = Value::Null;
     }
     for name in ["public_repos", "public_gists", "followers", "following"] {
@@ -46,13 +48,19 @@ pub(crate) fn permission(world: &World, call: &Call) -> SimResult<Reply> {
         "triage": access >= Access::Write,
         "pull": access >= Access::Read,
     });
-    Ok(Reply::new(200, json!({ "permission": word, "role_name": word, "user": user })))
+    Ok(Reply::new(
+        200,
+        json!({ "permission": word, "role_name": word, "user": user }),
+    ))
 }
 
 pub(crate) fn labels(world: &World, call: &Call) -> SimResult<Reply> {
     let repo = world.may_read(&call.ctx())?;
-    let shapes: Vec<Value> =
-        repo.labels.iter().map(|label| json::label(call, repo, label)).collect();
+    let shapes: Vec<Value> = repo
+        .labels
+        .iter()
+        .map(|label| json::label(call, repo, label))
+        .collect();
     Ok(call.page(&shapes))
 }
 
@@ -60,6 +68,11 @@ pub(crate) fn create_label(world: &mut World, call: &Call) -> SimResult<Reply> {
     let text = |field| call.text(field).unwrap_or_default();
     let colour = call.text("color").unwrap_or_else(|| "ededed".to_owned());
     let name = world.new_label(&call.ctx(), &text("name"), &colour, &text("description"))?;
-    let label = world.find_label(&call.key, &name)?.ok_or_else(SimError::not_found)?;
-    Ok(Reply::new(201, json::label(call, world.repo(&call.key)?, label)))
+    let label = world
+        .find_label(&call.key, &name)?
+        .ok_or_else(SimError::not_found)?;
+    Ok(Reply::new(
+        201,
+        json::label(call, world.repo(&call.key)?, label),
+    ))
 }

@@ -28,9 +28,13 @@ async fn a_cut_before_a_write_leaves_nothing_and_a_cut_after_leaves_it_done() {
 #[tokio::test]
 async fn a_read_that_is_cut_is_only_unavailable() {
     let f = fixture();
-    f.sim.set_faults(FaultPlan::next(Op::Facts, 1, Fault::CutAfter));
+    f.sim
+        .set_faults(FaultPlan::next(Op::Facts, 1, Fault::CutAfter));
     let error = f.op.repository().await.unwrap_err();
-    assert!(matches!(error, PortError::Unavailable { retry_at: None, .. }));
+    assert!(matches!(
+        error,
+        PortError::Unavailable { retry_at: None, .. }
+    ));
     f.op.repository().await.unwrap();
 }
 
@@ -40,18 +44,32 @@ async fn refusals_and_limits_do_nothing_and_say_when_to_come_back() {
     let n = f.issue("text");
     let limits = [Fault::PrimaryLimit, Fault::SecondaryLimit, Fault::TooMany];
     for limit in limits {
-        f.sim.set_faults(FaultPlan::next(Op::CreateComment, 1, limit(Duration::from_secs(90))));
+        f.sim.set_faults(FaultPlan::next(
+            Op::CreateComment,
+            1,
+            limit(Duration::from_secs(90)),
+        ));
         match f.op.create_comment(&proof(), n, "x").await.unwrap_err() {
-            PortError::Unavailable { retry_at: Some(at), .. } => {
+            PortError::Unavailable {
+                retry_at: Some(at), ..
+            } => {
                 assert_eq!((at - f.sim.clock.now()).num_seconds(), 90);
             }
             other => panic!("{other:?}"),
         }
     }
-    f.sim.set_faults(FaultPlan::next(Op::CreateComment, 1, Fault::RefuseBefore(403)));
+    f.sim.set_faults(FaultPlan::next(
+        Op::CreateComment,
+        1,
+        Fault::RefuseBefore(403),
+    ));
     let error = f.op.create_comment(&proof(), n, "x").await.unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Forbidden));
-    f.sim.set_faults(FaultPlan::next(Op::CreateComment, 1, Fault::RefuseBefore(502)));
+    f.sim.set_faults(FaultPlan::next(
+        Op::CreateComment,
+        1,
+        Fault::RefuseBefore(502),
+    ));
     let error = f.op.create_comment(&proof(), n, "x").await.unwrap_err();
     assert!(matches!(error, PortError::Unavailable { .. }));
     assert!(f.repo.issue(n).unwrap().comments.is_empty());
@@ -62,11 +80,18 @@ async fn a_stale_read_shows_the_state_before_the_last_write() {
     let f = fixture();
     let n = f.issue("text");
     let writes = f.sim.counts().writes;
-    f.sim.set_faults(FaultPlan::stale_after_write(writes + 1, 2));
+    f.sim
+        .set_faults(FaultPlan::stale_after_write(writes + 1, 2));
     f.op.create_comment(&proof(), n, "one").await.unwrap();
-    f.repo.push_commit("op", "issue-1", &[("b.txt", "b")]).unwrap();
+    f.repo
+        .push_commit("op", "issue-1", &[("b.txt", "b")])
+        .unwrap();
     assert!(f.look(n).await.refs.is_empty(), "refs are old, too");
-    assert_eq!(f.look(n).await.comments.len(), 1, "the push was the last write");
+    assert_eq!(
+        f.look(n).await.comments.len(),
+        1,
+        "the push was the last write"
+    );
     let look = f.look(n).await;
     assert_eq!((look.comments.len(), look.refs.len()), (1, 1));
 }

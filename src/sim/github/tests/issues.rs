@@ -9,7 +9,10 @@ use crate::ports::Refusal;
 use crate::ports::github::{GitHub as _, IssueChange, ListCursor, Listed, NewLabel};
 
 fn body(text: &str) -> IssueChange {
-    IssueChange { body: Some(text.to_owned()), close: false }
+    IssueChange {
+        body: Some(text.to_owned()),
+        close: false,
+    }
 }
 
 #[tokio::test]
@@ -18,14 +21,24 @@ async fn an_unedited_body_has_no_history_and_the_first_edit_shows_the_creation_t
     let n = f.issue("first");
     assert!(f.look(n).await.edits.is_empty());
     f.pass(60);
-    let now = f.op.update_issue(&proof(), IssueNumber(n), &body("second")).await.unwrap();
+    let now =
+        f.op.update_issue(&proof(), IssueNumber(n), &body("second"))
+            .await
+            .unwrap();
     assert_eq!(now, "second");
     f.repo.edit_body("acme", n, "third").unwrap();
     let look = f.look(n).await;
-    let texts: Vec<_> = look.edits.iter().map(|edit| edit.text.as_deref().unwrap()).collect();
+    let texts: Vec<_> = look
+        .edits
+        .iter()
+        .map(|edit| edit.text.as_deref().unwrap())
+        .collect();
     assert_eq!(texts, ["first", "second", "third"]);
-    let editors: Vec<_> =
-        look.edits.iter().map(|edit| edit.editor.as_ref().unwrap().login.as_str()).collect();
+    let editors: Vec<_> = look
+        .edits
+        .iter()
+        .map(|edit| edit.editor.as_ref().unwrap().login.as_str())
+        .collect();
     assert_eq!(editors, ["acme", "op", "acme"]);
     assert_eq!(look.issue.unwrap().updated_at, look.at);
 }
@@ -34,7 +47,9 @@ async fn an_unedited_body_has_no_history_and_the_first_edit_shows_the_creation_t
 async fn the_same_body_again_is_no_edit() {
     let f = fixture();
     let n = f.issue("first");
-    f.op.update_issue(&proof(), IssueNumber(n), &body("first")).await.unwrap();
+    f.op.update_issue(&proof(), IssueNumber(n), &body("first"))
+        .await
+        .unwrap();
     assert!(f.look(n).await.edits.is_empty());
 }
 
@@ -43,10 +58,15 @@ async fn a_body_over_the_limit_is_refused_and_one_at_the_limit_is_taken() {
     let f = fixture();
     let n = f.issue("first");
     let long = body(&"ü".repeat(65_537));
-    let error = f.op.update_issue(&proof(), IssueNumber(n), &long).await.unwrap_err();
+    let error =
+        f.op.update_issue(&proof(), IssueNumber(n), &long)
+            .await
+            .unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Invalid));
     let fits = body(&"ü".repeat(65_536));
-    f.op.update_issue(&proof(), IssueNumber(n), &fits).await.unwrap();
+    f.op.update_issue(&proof(), IssueNumber(n), &fits)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -54,16 +74,28 @@ async fn titles_and_labels_leave_a_timeline() {
     let f = fixture();
     let n = f.issue("text");
     f.repo.edit_title("acme", n, "Do it well").unwrap();
-    f.op.add_labels(&proof(), IssueNumber(n), &["Status: Idle".into(), "new".into()])
-        .await
-        .unwrap();
+    f.op.add_labels(
+        &proof(),
+        IssueNumber(n),
+        &["Status: Idle".into(), "new".into()],
+    )
+    .await
+    .unwrap();
     let look = f.look(n).await;
     assert_eq!(look.renames.len(), 1);
     let names: Vec<_> = look.labelled.iter().map(|l| l.label.as_str()).collect();
-    assert_eq!(names, ["status: idle", "new"], "a label that is on stays as it is");
+    assert_eq!(
+        names,
+        ["status: idle", "new"],
+        "a label that is on stays as it is"
+    );
     assert_eq!(look.issue.unwrap().labels, ["status: idle", "new"]);
-    f.op.remove_label(&proof(), IssueNumber(n), "NEW").await.unwrap();
-    f.op.remove_label(&proof(), IssueNumber(n), "NEW").await.unwrap();
+    f.op.remove_label(&proof(), IssueNumber(n), "NEW")
+        .await
+        .unwrap();
+    f.op.remove_label(&proof(), IssueNumber(n), "NEW")
+        .await
+        .unwrap();
     assert_eq!(f.look(n).await.issue.unwrap().labels, ["status: idle"]);
     assert_eq!(f.op.labels().await.unwrap(), ["status: idle", "new"]);
 }
@@ -79,7 +111,14 @@ async fn creating_a_label_that_is_there_leaves_it_as_it_is() {
     f.op.create_label(&label("ff0000")).await.unwrap();
     f.op.create_label(&label("00ff00")).await.unwrap();
     assert_eq!(f.repo.snapshot().unwrap().labels[0].colour, "ff0000");
-    assert!(f.op.create_label(&NewLabel { name: "x".into(), ..label("red") }).await.is_err());
+    assert!(
+        f.op.create_label(&NewLabel {
+            name: "x".into(),
+            ..label("red")
+        })
+        .await
+        .is_err()
+    );
 }
 
 #[tokio::test]
@@ -96,7 +135,10 @@ async fn a_comment_shows_who_edited_it_and_when() {
     assert_eq!(comment.association, Association::Collaborator);
     assert_eq!(comment.editor.unwrap().login.as_str(), "acme");
     assert!(comment.edited_at.unwrap() > comment.created_at);
-    let error = f.op.update_comment(&proof(), CommentId(9), "x").await.unwrap_err();
+    let error =
+        f.op.update_comment(&proof(), CommentId(9), "x")
+            .await
+            .unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::NotFound));
 }
 
@@ -107,15 +149,23 @@ async fn who_may_only_read_may_speak_but_not_label_or_rewrite_others() {
     let eve = f.repo.port("eve");
     eve.create_comment(&proof(), n, "hi").await.unwrap();
     let refusals = [
-        eve.update_issue(&proof(), IssueNumber(n), &body("mine now")).await.map(|_| ()),
-        eve.add_labels(&proof(), IssueNumber(n), &["x".into()]).await,
+        eve.update_issue(&proof(), IssueNumber(n), &body("mine now"))
+            .await
+            .map(|_| ()),
+        eve.add_labels(&proof(), IssueNumber(n), &["x".into()])
+            .await,
     ];
     for answer in refusals {
         assert_eq!(answer.unwrap_err().refusal(), Some(Refusal::Forbidden));
     }
     assert_eq!(f.look(n).await.comments[0].association, Association::None);
-    let own = f.repo.open_issue("eve", "Mine", "text", &["status: idle"]).unwrap();
-    eve.update_issue(&proof(), IssueNumber(own), &body("better")).await.unwrap();
+    let own = f
+        .repo
+        .open_issue("eve", "Mine", "text", &["status: idle"])
+        .unwrap();
+    eve.update_issue(&proof(), IssueNumber(own), &body("better"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -142,14 +192,27 @@ async fn permissions_and_assignees_follow_access() {
     let f = fixture();
     let n = f.issue("text");
     let login = |name: &str| Login::new(name).unwrap();
-    assert_eq!(f.op.permission(&login("op")).await.unwrap(), Permission::Write);
-    assert_eq!(f.op.permission(&login("eve")).await.unwrap(), Permission::Less);
+    assert_eq!(
+        f.op.permission(&login("op")).await.unwrap(),
+        Permission::Write
+    );
+    assert_eq!(
+        f.op.permission(&login("eve")).await.unwrap(),
+        Permission::Less
+    );
     f.op.add_assignee(&proof(), n, &login("op")).await.unwrap();
-    let error = f.op.add_assignee(&proof(), n, &login("eve")).await.unwrap_err();
+    let error =
+        f.op.add_assignee(&proof(), n, &login("eve"))
+            .await
+            .unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Invalid));
     assert_eq!(f.look(n).await.issue.unwrap().assignees, [login("op")]);
-    f.op.remove_assignee(&proof(), n, &login("op")).await.unwrap();
-    f.op.remove_assignee(&proof(), n, &login("op")).await.unwrap();
+    f.op.remove_assignee(&proof(), n, &login("op"))
+        .await
+        .unwrap();
+    f.op.remove_assignee(&proof(), n, &login("op"))
+        .await
+        .unwrap();
     assert!(f.look(n).await.issue.unwrap().assignees.is_empty());
 }
 
@@ -179,7 +242,9 @@ async fn a_deleted_issue_and_a_pull_request_are_no_issue() {
     f.repo.delete_issue(n);
     assert!(f.op.look(&look_at(n)).await.unwrap().issue.is_none());
     assert_eq!(f.issue("next"), n + 1, "numbers are not used twice");
-    f.repo.push_commit("op", "issue-1", &[("b.txt", "b")]).unwrap();
+    f.repo
+        .push_commit("op", "issue-1", &[("b.txt", "b")])
+        .unwrap();
     let pr = f.repo.open_pr("op", "PR", "issue-1", "main").unwrap();
     assert!(f.op.look(&look_at(pr)).await.unwrap().issue.is_none());
 }
@@ -202,15 +267,26 @@ async fn the_listing_tells_what_changed_and_costs_nothing_when_nothing_did() {
     let (all, cursor) = list(&f, &ListCursor::default()).await.unwrap();
     assert_eq!(all, [one, two], "newest change first");
     let (again, cursor) = list(&f, &cursor).await.unwrap();
-    assert_eq!(again, [one], "what changed at that very second is told again");
+    assert_eq!(
+        again,
+        [one],
+        "what changed at that very second is told again"
+    );
     assert!(list(&f, &cursor).await.is_none());
     let before = f.sim.counts();
     assert!(list(&f, &cursor).await.is_none());
     let after = f.sim.counts();
-    assert_eq!((after.requests, after.charged), (before.requests + 1, before.charged));
+    assert_eq!(
+        (after.requests, after.charged),
+        (before.requests + 1, before.charged)
+    );
     f.pass(10);
     f.repo.close_issue("acme", two).unwrap();
-    assert_eq!(list(&f, &cursor).await.unwrap().0, [two, one], "closed ones, too");
+    assert_eq!(
+        list(&f, &cursor).await.unwrap().0,
+        [two, one],
+        "closed ones, too"
+    );
     let (open, _) = list(&f, &ListCursor::default()).await.unwrap();
     assert_eq!(open, [one]);
 }
