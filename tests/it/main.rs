@@ -1,1 +1,3 @@
-//! t
+//! Tests of the whole crate from outside, one binary.
+
+mod contracts;

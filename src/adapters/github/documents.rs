@@ -97,3 +97,6 @@ fn fill(text: &str, refs: &[RefName]) -> String {
     text.replace("#REFS#", fields.trim_end())
         .replace("#VARIABLES#", variables.trim_end())
 }
+
+#[cfg(test)]
+mod tests;
