@@ -123,3 +123,6 @@ fn encode(text: &str, kept: fn(u8) -> bool) -> String {
     }
     encoded
 }
+
+#[cfg(test)]
+mod tests;

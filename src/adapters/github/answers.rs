@@ -240,3 +240,6 @@ pub(super) fn graphql_failure(errors: &[GraphqlError], headers: &HeaderMap) -> O
     };
     Some(Failure::Refused(refusal, message))
 }
+
+#[cfg(test)]
+mod tests;

@@ -272,3 +272,6 @@ pub(super) fn lease(name: &RefName, target: WireTarget, at: Timestamp) -> LeaseC
         message: target.message.unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -191,3 +191,6 @@ fn listed(wire: RestIssue) -> Result<ListedIssue, String> {
         created_at: wire.created_at,
     })
 }
+
+#[cfg(test)]
+mod tests;
