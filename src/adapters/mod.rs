@@ -1,4 +1,4 @@
-//! What the doors of `ports` open onto. Each adapter knows its vendor and no other adapter; none
-//! decides anything.
+//! What the doors of `ports` open onto: the real things. Each adapter knows its vendor and no other
+//! adapter; none decides anything.
 
 pub mod github;

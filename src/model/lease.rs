@@ -49,6 +49,18 @@ pub struct LeaseMessage {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Whose lease this claim took over, so that the take-over can be announced whatever happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_from: Option<StolenFrom>,
+}
+
+/// The holder that was taken for dead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StolenFrom {
+    /// Who, in words.
+    pub holder: String,
+    /// When its lease was stamped last.
+    pub since: Timestamp,
 }
 
 fn one() -> u32 {
@@ -128,7 +140,10 @@ impl LeaseMessage {
 
     /// Time to live.
     pub fn ttl(&self) -> Duration {
-        self.ttl_ms.map_or_else(|| Duration::from_secs(self.ttl_min * 60), Duration::from_millis)
+        self.ttl_ms.map_or_else(
+            || Duration::from_secs(self.ttl_min * 60),
+            Duration::from_millis,
+        )
     }
 }
 
@@ -140,12 +155,19 @@ pub fn read_lease(
     now: Timestamp,
     margins: &LeaseMargins,
 ) -> LeaseReading {
-    let Some(commit) = commit else { return LeaseReading::Free };
+    let Some(commit) = commit else {
+        return LeaseReading::Free;
+    };
     let odd = || {
         let expires = first_seen + margins.odd_ttl;
-        LeaseReading::Odd { expires, expired: now > expires }
+        LeaseReading::Odd {
+            expires,
+            expired: now > expires,
+        }
     };
-    let Some(message) = LeaseMessage::parse(&commit.message) else { return odd() };
+    let Some(message) = LeaseMessage::parse(&commit.message) else {
+        return odd();
+    };
     if message.owner.is_none() && message.claim.is_none() {
         return LeaseReading::Tombstone;
     }
@@ -154,7 +176,11 @@ pub fn read_lease(
         return odd();
     }
     let expires = commit.date + message.ttl() + margins.grace;
-    LeaseReading::Held { message, expires, expired: now > expires }
+    LeaseReading::Held {
+        message,
+        expires,
+        expired: now > expires,
+    }
 }
 
 /// The epoch of a new claim: larger than its parent's, and than GitHub's clock, so that it grows
@@ -209,7 +235,11 @@ impl ClaimProof {
         let message = LeaseMessage::parse(&commit.message)?;
         let claim = message.claim.filter(|claim| claim == ours)?;
         let epoch = message.epoch?;
-        Some(Self { claim, epoch, oid: commit.oid.clone() })
+        Some(Self {
+            claim,
+            epoch,
+            oid: commit.oid.clone(),
+        })
     }
 
     /// The claim.

@@ -3,13 +3,13 @@
 
 use crate::model::checks::{Check, CheckOutcome, CommitChecks};
 use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Timestamp};
-use crate::model::issue::{Actor, BodyEdit, Comment, Issue, Labelled, Rename};
+use crate::model::issue::{Actor, BodyEdit, Comment, Issue, Labelled, LinkedPr, Rename};
 use crate::model::lease::LeaseCommit;
 use crate::model::pr::{Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState};
 
 use super::wire::{
-    WireActor, WireCheck, WireComment, WireEdit, WireEvent, WireIssue, WireLogin, WirePr,
-    WireReview, WireTarget,
+    WireActor, WireCheck, WireComment, WireEdit, WireEvent, WireIssue, WireLinked, WireLogin,
+    WirePr, WireReview, WireTarget,
 };
 
 /// An actor. A login we cannot read is like a deleted account: nobody trusts it.
@@ -55,7 +55,21 @@ pub(super) fn issue(wire: WireIssue) -> Result<Issue, String> {
         created_at: wire.created_at,
         updated_at: wire.updated_at,
         url: wire.url,
+        linked_prs: Vec::new(),
     })
+}
+
+/// A pull request that is linked to the issue.
+pub(super) fn linked(wire: WireLinked) -> LinkedPr {
+    LinkedPr {
+        number: PrNumber(wire.number),
+        head_repo: wire
+            .head_repository
+            .and_then(|repo| repo.database_id)
+            .map(RepoId),
+        head_ref: wire.head_ref_name,
+        url: wire.url,
+    }
 }
 
 /// Edits, oldest first. GitHub lists them newest first; where two share a second its order is the

@@ -73,9 +73,10 @@ fn repository(found: WireFacts, viewer: String) -> Result<Repository, String> {
             .map_err(|error| error.to_string())?
             .filter(|_| !found.is_empty),
         archived: found.is_archived,
+        // GitHub tells Apps nothing here; of them the first write tells.
         can_push: matches!(
             found.viewer_permission.as_deref(),
-            Some("ADMIN" | "MAINTAIN" | "WRITE")
+            None | Some("ADMIN" | "MAINTAIN" | "WRITE")
         ),
         operator: Login::new(viewer).map_err(|error| error.to_string())?,
     })

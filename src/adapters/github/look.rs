@@ -131,6 +131,10 @@ impl GitHubAdapter {
         let edit_pages = pages("EditsPage", "/repository/issue/userContentEdits");
         let event_pages = pages("TimelinePage", "/repository/issue/timelineItems");
         let comment_pages = pages("CommentsPage", "/repository/issue/comments");
+        let linked_pages = pages(
+            "LinkedPage",
+            "/repository/issue/closedByPullRequestsReferences",
+        );
         if let Some(edits) = wire.user_content_edits.take() {
             look.edits = convert::edits(self.all_pages(edits, &edit_pages).await?);
         }
@@ -144,7 +148,13 @@ impl GitHubAdapter {
             .into_iter()
             .map(convert::comment)
             .collect();
-        look.issue = Some(convert::issue(wire).map_err(|message| unreadable(what, &message))?);
+        let linked = match wire.closed_by_pull_requests_references.take() {
+            Some(linked) => self.all_pages(linked, &linked_pages).await?,
+            None => Vec::new(),
+        };
+        let mut issue = convert::issue(wire).map_err(|message| unreadable(what, &message))?;
+        issue.linked_prs = linked.into_iter().map(convert::linked).collect();
+        look.issue = Some(issue);
         Ok(())
     }
 

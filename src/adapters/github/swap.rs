@@ -5,8 +5,8 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::ids::{IssueNumber, RefName, Sha, Timestamp};
-use crate::model::lease::{LeaseMessage, RefSwap, SwapOutcome};
+use crate::model::ids::{RefName, Sha, Timestamp};
+use crate::model::lease::{RefSwap, SwapOutcome};
 use crate::ports::github::NewCommit;
 use crate::ports::{PortError, PortResult, Refusal};
 
@@ -228,23 +228,10 @@ impl GitHubAdapter {
 
     /// A tombstone on top of a lease: REST has no compare-and-delete.
     async fn bury(&self, what: &str, name: &RefName, before: &Sha) -> PortResult<Sha> {
-        let message = LeaseMessage {
-            v: 1,
-            issue: IssueNumber(number_in(name)),
-            owner: None,
-            ttl_min: 0,
-            ttl_ms: None,
-            claim: None,
-            n: None,
-            epoch: None,
-            by: None,
-            host: None,
-            pid: None,
-            agent: None,
-        };
+        let tombstone =
+            json!({ "v": 1, "issue": number_in(name), "owner": null, "ttlMin": 0 }).to_string();
         let tree = self.commit(what, before).await?.tree.sha;
-        self.put_on_top(what, name, (before, tree, message.render()))
-            .await
+        self.put_on_top(what, name, (before, tree, tombstone)).await
     }
 
     /// A child commit of where a ref is, and the ref moved to it.

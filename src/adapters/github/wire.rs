@@ -99,6 +99,16 @@ pub(super) struct WireIssue {
     pub user_content_edits: Option<Connection<WireEdit>>,
     pub timeline_items: Connection<WireEvent>,
     pub comments: Connection<WireComment>,
+    pub closed_by_pull_requests_references: Option<Connection<WireLinked>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireLinked {
+    pub number: u64,
+    pub url: String,
+    pub head_ref_name: BranchName,
+    pub head_repository: Option<WireRepositoryId>,
 }
 
 #[derive(Debug, Deserialize)]

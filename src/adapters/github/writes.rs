@@ -42,23 +42,28 @@ struct WrittenMerge {
 }
 
 impl GitHubAdapter {
+    /// Body and state first, then the comment. Half a change is no refusal: it has to be looked at.
     pub(super) async fn change_issue(
         &self,
         issue: IssueNumber,
         change: &IssueChange,
     ) -> PortResult<String> {
-        let mut body = Map::new();
-        if let Some(text) = &change.body {
-            body.insert("body".to_owned(), json!(text));
-        }
-        if change.close {
-            body.insert("state".to_owned(), json!("closed"));
-            body.insert("state_reason".to_owned(), json!("completed"));
-        }
         let path = format!("/repos/{}/issues/{issue}", self.slug);
         let what = format!("change issue #{issue}");
-        let call = self.write(&what, Method::PATCH, &path, Some(Value::Object(body)));
+        let call = match fields_of(change) {
+            Some(fields) => self.write(&what, Method::PATCH, &path, Some(fields)),
+            None => self.read(&what, &path),
+        };
         let written: WrittenIssue = self.sender.json(&call).await?;
+        if let Some((id, text)) = &change.comment {
+            let changed = call.body.is_some();
+            self.rewrite_comment(*id, text)
+                .await
+                .map_err(|error| match error {
+                    error if changed => PortError::unknown(&what, error.to_string()),
+                    error => error,
+                })?;
+        }
         Ok(written.body.unwrap_or_default())
     }
 
@@ -181,4 +186,17 @@ impl GitHubAdapter {
             result => result,
         }
     }
+}
+
+/// What a change says of the issue itself, if anything.
+fn fields_of(change: &IssueChange) -> Option<Value> {
+    let mut fields = Map::new();
+    if let Some(text) = &change.body {
+        fields.insert("body".to_owned(), json!(text));
+    }
+    if change.close {
+        fields.insert("state".to_owned(), json!("closed"));
+        fields.insert("state_reason".to_owned(), json!("completed"));
+    }
+    (!fields.is_empty()).then_some(Value::Object(fields))
 }

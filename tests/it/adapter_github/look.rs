@@ -45,6 +45,9 @@ fn issue() -> Value {
               "actor": { "__typename": "User", "login": "ann" } },
         ]), None),
         "comments": list(json!([comment(1)]), Some("c1")),
+        "closedByPullRequestsReferences": list(json!([
+            { "number": 8, "url": "u", "headRefName": "fix", "headRepository": null },
+        ]), None),
     })
 }
 
@@ -120,6 +123,7 @@ async fn a_look_reads_every_list_to_its_end() {
     assert_eq!(look.prs[0].checks.checks[1].outcome, CheckOutcome::Failure);
     assert_eq!(look.prs[0].checks.sha, sha('a'));
     assert_eq!((look.labelled.len(), look.renames.len()), (1, 1));
+    assert_eq!(look.issue.unwrap().linked_prs[0].number.0, 8);
     assert_eq!(look.base.unwrap().tree, sha('c'));
     assert_eq!(look.leases[&at().leases[0]].oid, sha('d'));
     let branch = RefName::of_branch(&at().branch);

@@ -323,6 +323,7 @@ async fn a_body_that_begins_with_a_comment_arrives_whole() {
     let change = IssueChange {
         body: Some(text.to_owned()),
         close: true,
+        comment: None,
     };
     let back = s
         .github
@@ -336,6 +337,40 @@ async fn a_body_that_begins_with_a_comment_arrives_whole() {
         (&sent["state"], &sent["state_reason"]),
         (&json!("closed"), &json!("completed"))
     );
+}
+
+#[tokio::test]
+async fn half_a_change_has_to_be_looked_at() {
+    let s = setup(vec![
+        ok(json!({ "body": "new" })),
+        status(404, json!({ "message": "Not Found" })),
+        ok(json!({ "body": "old" })),
+        status(404, json!({ "message": "Not Found" })),
+    ])
+    .await;
+    let comment = Some((CommentId(5), "text".to_owned()));
+    let both = IssueChange {
+        body: Some("new".to_owned()),
+        close: false,
+        comment: comment.clone(),
+    };
+    let error = s
+        .github
+        .update_issue(&proof(), IssueNumber(1), &both)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, PortError::Unknown { .. }), "{error}");
+    let alone = IssueChange {
+        comment,
+        ..IssueChange::default()
+    };
+    let error = s
+        .github
+        .update_issue(&proof(), IssueNumber(1), &alone)
+        .await
+        .unwrap_err();
+    assert_eq!(error.refusal(), Some(Refusal::NotFound));
+    assert_eq!(s.server.asked()[2].method, "GET");
 }
 
 #[tokio::test]

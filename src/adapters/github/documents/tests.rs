@@ -6,13 +6,14 @@ use apollo_compiler::{ExecutableDocument, Schema};
 use super::document;
 use crate::model::ids::RefName;
 
-const OPERATIONS: [&str; 10] = [
+const OPERATIONS: [&str; 11] = [
     "Look",
     "Facts",
     "SwapRefs",
     "EditsPage",
     "TimelinePage",
     "CommentsPage",
+    "LinkedPage",
     "ReviewsPage",
     "ChecksPage",
     "PrsPage",
