@@ -103,10 +103,11 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
             )
         }
         Some(Reply::Http(status, headers, body)) => {
-            let headers: String = headers
+            let headers: Vec<String> = headers
                 .iter()
                 .map(|(name, value)| format!("{name}: {value}\r\n"))
                 .collect();
+            let headers = headers.concat();
             format!(
                 "HTTP/1.1 {status} said\r\ndate: Mon, 30 Nov 2026 12:00:00 GMT\r\n{headers}\
                  content-length: {}\r\nconnection: close\r\n\r\n{body}",

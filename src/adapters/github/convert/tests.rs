@@ -93,7 +93,7 @@ fn edits_come_oldest_first_also_within_a_second() {
     assert_eq!(ids, ["a", "b", "c"]);
 }
 
-fn pr(change: Value) -> Result<PullRequest, String> {
+fn pr(change: &Value) -> Result<PullRequest, String> {
     let mut value = json!({
         "number": 7, "state": "OPEN", "isDraft": false, "headRefName": "issue-1",
         "headRefOid": "a".repeat(40), "headRepository": null, "baseRefName": "main",
@@ -109,18 +109,18 @@ fn pr(change: Value) -> Result<PullRequest, String> {
 
 #[test]
 fn a_merged_pull_request_without_its_commit_is_not_believed() {
-    assert!(pr(json!({ "state": "MERGED" })).is_err());
-    let merged = pr(json!({
+    assert!(pr(&json!({ "state": "MERGED" })).is_err());
+    let merged = pr(&json!({
         "state": "MERGED", "mergedAt": "2026-01-01T00:00:00Z",
         "mergeCommit": { "oid": "b".repeat(40) },
     }));
     assert!(matches!(merged.unwrap().state, PrState::Merged { .. }));
-    assert!(pr(json!({ "state": "HALF_OPEN" })).is_err());
+    assert!(pr(&json!({ "state": "HALF_OPEN" })).is_err());
 }
 
 #[test]
 fn words_of_a_pull_request_that_we_do_not_know_hold_the_merge_back() {
-    let pr = pr(json!({ "mergeable": "MAYBE", "reviewDecision": "MAYBE" })).unwrap();
+    let pr = pr(&json!({ "mergeable": "MAYBE", "reviewDecision": "MAYBE" })).unwrap();
     assert_eq!(pr.mergeable, Mergeable::Unknown);
     assert_eq!(pr.review_decision, Some(ReviewDecision::ReviewRequired));
     assert!(pr.checks.checks.is_empty());
