@@ -81,11 +81,20 @@ impl fmt::Display for RunKey {
 impl FromStr for RunKey {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = || IdError { text: text.to_owned(), wanted: "a run key" };
+        let wrong = || IdError {
+            text: text.to_owned(),
+            wanted: "a run key",
+        };
         let (issue, folder) = text.split_once('/').ok_or_else(wrong)?;
         let mut parts = folder.splitn(3, '-');
-        let epoch = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
-        let seq = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
+        let epoch = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
+        let seq = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
         let kind = match parts.next() {
             Some("setup") => RunKind::Setup,
             Some("implement") => RunKind::Implement,
@@ -95,7 +104,12 @@ impl FromStr for RunKey {
             _ => return Err(wrong()),
         };
         let issue = issue.parse().map_err(|_| wrong())?;
-        Ok(Self { issue, epoch: Epoch(epoch), seq, kind })
+        Ok(Self {
+            issue,
+            epoch: Epoch(epoch),
+            seq,
+            kind,
+        })
     }
 }
 
@@ -188,6 +202,17 @@ pub struct RunLease {
     pub refs: Vec<super::ids::RefName>,
     /// Its time to live.
     pub ttl: Duration,
+    /// Kept free before the lease runs out, besides the kill grace: 60 s (tests shrink it).
+    pub margin: Duration,
+    /// The tree of the lease commits: the base tip's at the time of the claim.
+    pub tree: super::ids::Sha,
+    /// What the lease commits say; a renewal only changes `n`.
+    pub message: super::lease::LeaseMessage,
+    /// Boot time (of `ports::clock`) since when the lease is good: when the last claim or renewal
+    /// was sent, or when a look was sent minus the lease commit's age in its answer. `None`: not
+    /// known, the supervisor renews before it starts the first command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_since: Option<Duration>,
 }
 
 /// Why a run ended.
