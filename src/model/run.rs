@@ -81,11 +81,20 @@ impl fmt::Display for RunKey {
 impl FromStr for RunKey {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = || IdError { text: text.to_owned(), wanted: "a run key" };
+        let wrong = || IdError {
+            text: text.to_owned(),
+            wanted: "a run key",
+        };
         let (issue, folder) = text.split_once('/').ok_or_else(wrong)?;
         let mut parts = folder.splitn(3, '-');
-        let epoch = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
-        let seq = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
+        let epoch = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
+        let seq = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
         let kind = match parts.next() {
             Some("setup") => RunKind::Setup,
             Some("implement") => RunKind::Implement,
@@ -95,7 +104,12 @@ impl FromStr for RunKey {
             _ => return Err(wrong()),
         };
         let issue = issue.parse().map_err(|_| wrong())?;
-        Ok(Self { issue, epoch: Epoch(epoch), seq, kind })
+        Ok(Self {
+            issue,
+            epoch: Epoch(epoch),
+            seq,
+            kind,
+        })
     }
 }
 
@@ -163,6 +177,8 @@ pub struct RunSpec {
     pub order: Order,
     /// The prompt, for agents.
     pub prompt: Option<String>,
+    /// The open tasks that are handed to the agent: only these are ticked afterwards.
+    pub tasks: Vec<String>,
     /// Deleted before each command (the question file, the review file), relative to the worktree.
     pub fresh_files: Vec<PathBuf>,
     /// Variables to set. `GHSWARM_RUN` is added by the supervisor.
@@ -280,6 +296,8 @@ pub struct RunFacts {
     pub folder: PathBuf,
     /// Label of the deciding (or first) command: the agent's name.
     pub label: String,
+    /// The tasks that were handed to it, from `spec.json`.
+    pub tasks: Vec<String>,
     /// The last part of the log, for prompts and comments (ANSI stripped, not yet redacted).
     pub tail: String,
     /// Text of the question file, if the run left one (moved out of the worktree into the folder).
