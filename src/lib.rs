@@ -2,6 +2,7 @@
 
 pub mod adapters;
 pub mod cli;
+pub mod decide;
 pub mod engine;
 pub mod model;
 pub mod ports;

@@ -163,6 +163,9 @@ pub struct IssueState {
     /// When GitHub merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_at: Option<Timestamp>,
+    /// We closed the issue: open again means that a person reopened it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// High-water mark of addressed reviews.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_review_addressed_at: Option<Timestamp>,
@@ -227,6 +230,7 @@ impl Default for IssueState {
             head_since: None,
             merge_commit_sha: None,
             merged_at: None,
+            closed: false,
             last_review_addressed_at: None,
             transient_retries: 0,
             conflict_retries: 0,

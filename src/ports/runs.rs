@@ -26,13 +26,9 @@ pub trait Runs: Send + Sync {
     /// Asks the run's supervisor to end it; returns at once.
     fn stop(&self, key: &RunKey) -> PortResult<()>;
 
-    /// Says that the run's result has been taken over: its supervisor stops renewing the lease. To be
-    /// called before the lease is released. Absent is fine.
-    fn collect(&self, key: &RunKey) -> PortResult<()> {
-        // Worlds without supervisors have nobody to tell.
-        let _ = key;
-        Ok(())
-    }
+    /// Tells the supervisors of all ended runs of the issue that their results were seen: they stop
+    /// renewing the lease and go. Idempotent.
+    fn relieve(&self, issue: IssueNumber) -> PortResult<()>;
 
     /// Kills what is left of runs whose supervisor died: processes that carry the run's tag.
     fn sweep(&self, issue: IssueNumber) -> PortResult<()>;

@@ -11,6 +11,7 @@ use crate::ports::PortResult;
 
 use super::folder::{Holder, RunFolder, Started, local, read_json};
 use super::log;
+use super::table::{self, Roots, Tag};
 
 /// All run folders of an issue, oldest first; a name that is no run's is somebody else's.
 pub(super) fn folders(root: &Path, issue: IssueNumber) -> PortResult<Vec<(RunKey, RunFolder)>> {
@@ -57,21 +58,26 @@ fn modified(path: &Path) -> Option<Timestamp> {
 /// One folder.
 pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
     let what = || format!("read the run folder `{}`", folder.path().display());
-    let status = status(folder).map_err(|error| local(what(), error))?;
+    let status = status_now(&key, folder).map_err(|error| local(what(), error))?;
     let tail = log::tail(&folder.log(), LOG_TAIL_BYTES).map_err(|error| local(what(), error))?;
     let command = match &status {
         RunStatus::Ended(exit) => exit.command,
         RunStatus::Reserved | RunStatus::Running { .. } => current(folder),
     };
     let spec: Option<RunSpec> = read_json(&folder.spec()).ok();
-    let label = spec.and_then(|mut spec| {
-        (command < spec.commands.len()).then(|| spec.commands.swap_remove(command).label)
+    let (label, tasks) = spec.map_or_else(Default::default, |spec| {
+        let label = spec
+            .commands
+            .get(command)
+            .map(|command| command.label.clone());
+        (label.unwrap_or_default(), spec.tasks)
     });
     Ok(RunFacts {
         key,
         status,
         folder: folder.path().to_owned(),
-        label: label.unwrap_or_default(),
+        label,
+        tasks,
         tail,
         question: left(&folder.question()),
         review: left(&folder.review()),
@@ -84,6 +90,24 @@ fn current(folder: &RunFolder) -> usize {
         .ok()
         .and_then(|text| text.trim().parse().ok())
         .unwrap_or(0)
+}
+
+/// The status, with the doubt about the worktree as it is now: it lasts as long as something of the
+/// run is alive. A process table that cannot be read leaves the doubt.
+fn status_now(key: &RunKey, folder: &RunFolder) -> io::Result<RunStatus> {
+    let mut status = status(folder)?;
+    if let RunStatus::Ended(exit) = &mut status
+        && may_have_strays(exit)
+    {
+        exit.quarantined = table::members(&Tag::of(key, folder.path()), &Roots::default())
+            .map_or(true, |strays| !strays.is_empty());
+    }
+    Ok(status)
+}
+
+/// Can something of this run be alive? Every other supervisor saw it end.
+pub(super) fn may_have_strays(exit: &RunExit) -> bool {
+    exit.quarantined || exit.end == RunEnd::SupervisorDied
 }
 
 /// The status alone.

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::model::ids::IssueNumber;
 use crate::model::limits::KILL_WAIT_MAX;
-use crate::model::run::{RunEnd, RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::processes::Force;
 use crate::ports::runs::{Runs, StartOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -116,20 +116,26 @@ impl Runs for ProcessRuns {
         Ok(())
     }
 
-    fn collect(&self, key: &RunKey) -> PortResult<()> {
-        let folder = RunFolder::new(self.run_folder(key));
-        if !folder.path().is_dir() {
-            return Ok(());
+    fn relieve(&self, issue: IssueNumber) -> PortResult<()> {
+        for (key, folder) in facts::folders(&self.issue_folder(issue), issue)? {
+            let what = || format!("relieve the supervisor of `{key}`");
+            let waits = folder
+                .exit()
+                .try_exists()
+                .map_err(|error| local(what(), error))?
+                && !folder.collected().exists();
+            if waits {
+                mark(&folder.collected(), "").map_err(|error| local(what(), error))?;
+            }
         }
-        mark(&folder.collected(), "")
-            .map_err(|error| local(format!("collect the run `{key}`"), error))
+        Ok(())
     }
 
     fn sweep(&self, issue: IssueNumber) -> PortResult<()> {
         for (key, folder) in facts::folders(&self.issue_folder(issue), issue)? {
             let what = || format!("sweep the run `{key}`");
             match facts::status(&folder).map_err(|error| local(what(), error))? {
-                RunStatus::Ended(exit) if exit.end == RunEnd::SupervisorDied => {
+                RunStatus::Ended(exit) if facts::may_have_strays(&exit) => {
                     sweep_run(&key, &folder)?;
                 }
                 RunStatus::Ended(_) | RunStatus::Reserved | RunStatus::Running { .. } => {}

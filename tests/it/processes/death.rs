@@ -27,8 +27,13 @@ fn a_killed_supervisor_is_a_failed_run_and_its_strays_are_swept() {
     // The kernel takes the command itself along.
     gone(&child);
     assert!(lives(&stray));
+    assert!(
+        home.ended().1.quarantined,
+        "the stray may still write into the worktree"
+    );
     home.runs.sweep(ISSUE).unwrap();
     assert!(!lives(&stray));
+    assert!(!home.ended().1.quarantined);
 }
 
 #[test]

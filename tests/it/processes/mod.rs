@@ -65,6 +65,7 @@ impl Home {
             commands: commands.iter().enumerate().map(command).collect(),
             order: Order::Fallback,
             prompt: None,
+            tasks: vec!["first".to_owned()],
             fresh_files: vec![PathBuf::from("QUESTION.md"), PathBuf::from("REVIEW.md")],
             env: BTreeMap::new(),
             env_remove: Vec::new(),
