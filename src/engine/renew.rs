@@ -210,6 +210,3 @@ fn read_ref(commit: Option<&LeaseCommit>, lease: &RunLease) -> RefReading {
         foreign()
     }
 }
-
-#[cfg(test)]
-mod tests;

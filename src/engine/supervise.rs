@@ -143,6 +143,3 @@ fn spoken(time: Duration) -> String {
         secs => format!("{} min", secs / 60),
     }
 }
-
-#[cfg(test)]
-mod tests;

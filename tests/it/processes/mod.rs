@@ -1,9 +1,12 @@
 //! Runs as real processes: the real binary as supervisor, shell scripts as agents, shrunk times. The
 //! tests wait for facts, with a limit, and assert no durations.
 
+mod clocks;
 mod commands;
 mod death;
+mod fakes;
 mod lease;
+mod renewal;
 mod starting;
 
 use std::collections::BTreeMap;
