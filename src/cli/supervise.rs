@@ -42,6 +42,11 @@ pub fn supervise(arguments: &[String], connect: &Connect) -> anyhow::Result<()> 
 }
 
 fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
+    // A second subscriber is none: the command line may have set one up.
+    let _ = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .try_init();
     become_supervisor().context("cannot leave the starter's session")?;
     let handoff = read_handoff()?;
     let exe = std::env::current_exe().context("this program's path")?;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::ids::{RefName, Sha};
+use crate::model::ids::{RefName, Sha, Timestamp};
 use crate::model::lease::{LeaseCommit, LeaseMessage, RefSwap, SwapOutcome, epoch_of};
 use crate::model::run::RunLease;
 use crate::ports::github::{GitHub, NewCommit};
@@ -73,6 +73,21 @@ enum RefReading {
     Foreign(String),
 }
 
+/// How old a lease commit is at `now`, GitHub's clock both; zero if that is before its date.
+fn age_of(commit: &LeaseCommit, now: Timestamp) -> Duration {
+    (now - commit.date).to_std().unwrap_or_default()
+}
+
+/// Since when, on the boot clock, a lease counts that was seen in an answer to a request which was
+/// sent at `sent`: what a `RunLease` says as `good_since`.
+pub fn good_since(
+    sent: Duration,
+    commit: &LeaseCommit,
+    answered_at: Timestamp,
+) -> Option<Duration> {
+    sent.checked_sub(age_of(commit, answered_at))
+}
+
 /// Looks at the refs without changing anything.
 pub async fn look(github: &dyn GitHub, lease: &RunLease) -> LeaseLook {
     let (at, commits) = match github.read_leases(&lease.refs).await {
@@ -85,8 +100,7 @@ pub async fn look(github: &dyn GitHub, lease: &RunLease) -> LeaseLook {
         let commit = commits.get(name);
         match read_ref(commit, lease) {
             RefReading::Ours => {
-                let date = commit.map_or(at, |commit| commit.date);
-                age = age.max((at - date).to_std().unwrap_or_default());
+                age = age.max(commit.map(|commit| age_of(commit, at)).unwrap_or_default());
             }
             RefReading::Missing | RefReading::Old => shaken = true,
             RefReading::Foreign(holder) => return LeaseLook::Lost { holder },

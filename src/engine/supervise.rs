@@ -18,7 +18,7 @@ use crate::ports::github::GitHub;
 use crate::ports::processes::{LeftFiles, Processes};
 
 use super::renew::IfMissing;
-use command::{Course, Ended};
+use command::{Course, Ended, Way};
 use keeper::{Keeper, Standing};
 
 /// What a supervisor works with.
@@ -49,7 +49,7 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         never = keeper.keep(IfMissing::Create) => match never {},
     };
     // Dead before the last word is written: whoever reads it may use the worktree at once.
-    end.quarantined |= command::end_all(parts, spec.clocks.kill_grace).await;
+    end.quarantined |= command::end_all(parts, Way::AtOnce).await;
     let mut exit = RunExit {
         end: end.end,
         code: end.code,

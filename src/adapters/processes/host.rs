@@ -57,9 +57,14 @@ pub struct RunHost {
     _lock: File,
 }
 
+/// Every so many looks zombies are taken away that an agent's own children left behind: a run of
+/// hours must not fill the process table.
+const REAP_EVERY_LOOKS: u32 = 100;
+
 /// The command that was started last.
 #[derive(Default)]
 struct Running {
+    looks: u32,
     child: Option<Child>,
     end: Option<ChildEnd>,
     group: Option<i32>,
@@ -178,6 +183,7 @@ impl RunHost {
             group: i32::try_from(spawned.id()).ok(),
             child: Some(spawned),
             end: None,
+            looks: 0,
             progress: Some(log::follow(reader, Arc::clone(&self.log))?),
         })
     }
@@ -205,6 +211,10 @@ impl Processes for RunHost {
                 .map_err(|error| local("wait for the command", error))?
         {
             running.end = Some(child_end(status));
+        }
+        running.looks += 1;
+        if self.exe.is_some() && running.looks.is_multiple_of(REAP_EVERY_LOOKS) {
+            table::reap_adopted(running.group.filter(|_| running.end.is_none()));
         }
         let progress = running.progress.as_deref();
         Ok(ChildFacts {

@@ -4,7 +4,7 @@
 //! (which is the subreaper, so that a double fork does not get away), or carries the run's tag in
 //! its environment (which is how the next step finds what a dead supervisor left).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -57,6 +57,7 @@ pub(super) struct Roots {
 pub(super) fn members(tag: &Tag, roots: &Roots) -> io::Result<Vec<Row>> {
     let rows = rows()?;
     let parents: HashMap<i32, i32> = rows.iter().map(|row| (row.pid, row.parent)).collect();
+    let tagged = tagged(&rows, tag)?;
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let belongs = |row: &Row| {
         row.pid != own
@@ -65,7 +66,7 @@ pub(super) fn members(tag: &Tag, roots: &Roots) -> io::Result<Vec<Row>> {
                 || roots
                     .supervisor
                     .is_some_and(|root| descends(&parents, row.pid, root))
-                || is_tagged(row.pid, tag))
+                || tagged.contains(&row.pid))
     };
     Ok(rows.iter().copied().filter(belongs).collect())
 }
@@ -165,23 +166,27 @@ fn parse_stat(pid: i32, stat: &str) -> Option<AnyRow> {
 }
 
 #[cfg(target_os = "linux")]
-fn is_tagged(pid: i32, tag: &Tag) -> bool {
-    // Unreadable means another user's: not ours.
-    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
-        return false;
+fn tagged(rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
+    let wanted = [
+        format!("{TAG_KEY}={}", tag.key),
+        format!("{TAG_FOLDER}={}", tag.folder),
+    ];
+    let is_tagged = |row: &&Row| {
+        // Unreadable means another user's, or gone: not ours.
+        std::fs::read(format!("/proc/{}/environ", row.pid)).is_ok_and(|environment| {
+            let has = |entry: &String| {
+                environment
+                    .split(|byte| *byte == 0)
+                    .any(|found| found == entry.as_bytes())
+            };
+            wanted.iter().all(has)
+        })
     };
-    let has = |name: &str, value: &str| {
-        let wanted = format!("{name}={value}");
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == wanted.as_bytes())
-    };
-    has(TAG_KEY, &tag.key) && has(TAG_FOLDER, &tag.folder)
+    Ok(rows.iter().filter(is_tagged).map(|row| row.pid).collect())
 }
 
 #[cfg(not(target_os = "linux"))]
 fn all_rows() -> io::Result<Vec<AnyRow>> {
-    let text = ps(&["-A", "-o", "pid=,ppid=,pgid=,stat="])?;
     let row = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
         let mut number = || fields.next().and_then(|field| field.parse::<i32>().ok());
@@ -195,17 +200,30 @@ fn all_rows() -> io::Result<Vec<AnyRow>> {
             zombie: fields.next().is_some_and(|stat| stat.starts_with('Z')),
         })
     };
-    Ok(text.lines().filter_map(row).collect())
+    Ok(ps(&["-A", "-o", "pid=,ppid=,pgid=,stat="])?
+        .lines()
+        .filter_map(row)
+        .collect())
 }
 
-/// Best effort: macOS shows a process's environment to its owner, and hides that of protected ones.
+/// Best effort: macOS shows a process's environment behind its command, to its owner, and hides that
+/// of protected programs. One `ps` for all of them, since each costs milliseconds.
 #[cfg(not(target_os = "linux"))]
-fn is_tagged(pid: i32, tag: &Tag) -> bool {
-    let Ok(text) = ps(&["-E", "-ww", "-o", "command=", "-p", &pid.to_string()]) else {
-        return false;
+fn tagged(_rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
+    let (key, folder) = (
+        format!("{TAG_KEY}={}", tag.key),
+        format!("{TAG_FOLDER}={}", tag.folder),
+    );
+    let pid = |line: &str| {
+        line.split_ascii_whitespace()
+            .next()
+            .and_then(|pid| pid.parse().ok())
     };
-    text.contains(&format!("{TAG_KEY}={}", tag.key))
-        && text.contains(&format!("{TAG_FOLDER}={}", tag.folder))
+    Ok(ps(&["-A", "-E", "-ww", "-o", "pid=,command="])?
+        .lines()
+        .filter(|line| line.contains(&key) && line.contains(&folder))
+        .filter_map(pid)
+        .collect())
 }
 
 #[cfg(not(target_os = "linux"))]

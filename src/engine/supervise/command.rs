@@ -87,7 +87,14 @@ impl<'a> Course<'a> {
         if let Some(note) = &ended.note {
             self.parts.processes.note(&format!("── {note}"));
         }
-        ended.quarantined |= end_all(self.parts, self.clocks.kill_grace).await;
+        // Frozen means that somebody else may have the lease: nothing of ours may run again, not even
+        // to clean up.
+        let way = if self.frozen {
+            Way::AtOnce
+        } else {
+            Way::Gently(self.clocks.kill_grace)
+        };
+        ended.quarantined |= end_all(self.parts, way).await;
         self.show(false);
         ended
     }
@@ -274,17 +281,28 @@ fn warn(done: PortResult<()>) {
     }
 }
 
-/// Ends everything of the run: TERM, the grace, KILL until nothing is left. `true`: something is, and
-/// the worktree is in doubt.
-pub(super) async fn end_all(parts: &Parts<'_>, grace: Duration) -> bool {
+/// How everything of a run is ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// TERM, this much time, KILL.
+    Gently(Duration),
+    /// KILL.
+    AtOnce,
+}
+
+/// Ends everything of the run until nothing is left. `true`: something is, and the worktree is in
+/// doubt.
+pub(super) async fn end_all(parts: &Parts<'_>, way: Way) -> bool {
     if gone(parts) {
         return false;
     }
-    warn(parts.processes.force(Force::Terminate));
-    // A stopped process takes TERM only when it goes on.
-    warn(parts.processes.force(Force::Thaw));
-    if gone_within(parts, grace, None).await {
-        return false;
+    if let Way::Gently(grace) = way {
+        warn(parts.processes.force(Force::Terminate));
+        // A process that somebody stopped takes TERM only when it goes on.
+        warn(parts.processes.force(Force::Thaw));
+        if gone_within(parts, grace, None).await {
+            return false;
+        }
     }
     !gone_within(parts, KILL_WAIT_MAX, Some(Force::Kill)).await
 }

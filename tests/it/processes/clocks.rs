@@ -204,7 +204,11 @@ async fn half_an_hour_awake_without_an_answer_ends_the_run() {
         .await;
     assert_eq!(exit.end, RunEnd::Stopped);
     assert!(exit.note.unwrap().contains("no route to host"));
-    assert!(seen.forces.contains(&Force::Terminate));
+    assert_eq!(seen.forces.last(), Some(&Force::Kill));
+    assert!(
+        !seen.forces.contains(&Force::Thaw),
+        "nothing of it runs without the lease"
+    );
 }
 
 #[tokio::test]
