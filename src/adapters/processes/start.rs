@@ -91,10 +91,10 @@ pub(super) fn start(
     };
     write_files(folder, spec).map_err(|error| local(what(), error))?;
     let mut child = spawn(starter, folder, spec).map_err(|error| local(what(), error))?;
-    let started = wait_for(folder, &mut child);
+    let seen = wait_for(folder, &mut child);
     // By hand, not by closing: a child forked by another thread has a copy until its exec.
     let _ = guard.unlock();
-    match started.map_err(|error| local(what(), error))? {
+    match seen.map_err(|error| local(what(), error))? {
         Seen::Supervisor => Ok((StartOutcome::Started, Some(child))),
         Seen::Failure(message) => Err(local(what(), message)),
         Seen::Nothing => Err(PortError::unknown(

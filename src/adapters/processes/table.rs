@@ -57,7 +57,7 @@ pub(super) struct Roots {
 pub(super) fn members(tag: &Tag, roots: &Roots) -> io::Result<Vec<Row>> {
     let rows = rows()?;
     let parents: HashMap<i32, i32> = rows.iter().map(|row| (row.pid, row.parent)).collect();
-    let tagged = tagged(&rows, tag)?;
+    let tagged = tagged(&rows, tag);
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let belongs = |row: &Row| {
         row.pid != own
@@ -166,7 +166,7 @@ fn parse_stat(pid: i32, stat: &str) -> Option<AnyRow> {
 }
 
 #[cfg(target_os = "linux")]
-fn tagged(rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
+fn tagged(rows: &[Row], tag: &Tag) -> HashSet<i32> {
     let wanted = [
         format!("{TAG_KEY}={}", tag.key),
         format!("{TAG_FOLDER}={}", tag.folder),
@@ -182,7 +182,7 @@ fn tagged(rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
             wanted.iter().all(has)
         })
     };
-    Ok(rows.iter().filter(is_tagged).map(|row| row.pid).collect())
+    rows.iter().filter(is_tagged).map(|row| row.pid).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -209,7 +209,7 @@ fn all_rows() -> io::Result<Vec<AnyRow>> {
 /// Best effort: macOS shows a process's environment behind its command, to its owner, and hides that
 /// of protected programs. One `ps` for all of them, since each costs milliseconds.
 #[cfg(not(target_os = "linux"))]
-fn tagged(_rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
+fn tagged(_rows: &[Row], tag: &Tag) -> HashSet<i32> {
     let (key, folder) = (
         format!("{TAG_KEY}={}", tag.key),
         format!("{TAG_FOLDER}={}", tag.folder),
@@ -219,11 +219,12 @@ fn tagged(_rows: &[Row], tag: &Tag) -> io::Result<HashSet<i32>> {
             .next()
             .and_then(|pid| pid.parse().ok())
     };
-    Ok(ps(&["-A", "-E", "-ww", "-o", "pid=,command="])?
+    ps(&["-A", "-E", "-ww", "-o", "pid=,command="])
+        .unwrap_or_default()
         .lines()
         .filter(|line| line.contains(&key) && line.contains(&folder))
         .filter_map(pid)
-        .collect())
+        .collect()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -307,9 +307,10 @@ pub(super) async fn end_all(parts: &Parts<'_>, way: Way) -> bool {
     !gone_within(parts, KILL_WAIT_MAX, Some(Force::Kill)).await
 }
 
-/// A process table that cannot be read proves nothing.
+/// A process table that cannot be read proves nothing. Two looks, since it is not read in one
+/// moment: a process whose parent dies meanwhile can slip through one.
 fn gone(parts: &Parts<'_>) -> bool {
-    parts.processes.alive() == Ok(0)
+    parts.processes.alive() == Ok(0) && parts.processes.alive() == Ok(0)
 }
 
 async fn gone_within(parts: &Parts<'_>, limit: Duration, again: Option<Force>) -> bool {

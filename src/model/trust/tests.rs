@@ -49,6 +49,7 @@ fn issue(author: Option<Actor>, association: Association) -> Issue {
         created_at: now(),
         updated_at: now(),
         url: "https://x/issues/42".into(),
+        linked_prs: vec![],
     }
 }
 

@@ -1,5 +1,9 @@
 //! Runs as real processes: the real binary as supervisor, shell scripts as agents, shrunk times. The
 //! tests wait for facts, with a limit, and assert no durations.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the tests wait for other processes, by the real clock"
+)]
 
 mod clocks;
 mod commands;

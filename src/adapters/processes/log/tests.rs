@@ -24,7 +24,7 @@ fn one_write_larger_than_the_cap_is_cut_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("output.log");
     let mut log = CappedLog::open(&path, 1000).unwrap();
-    log.append(&[b'x'; 50_000]).unwrap();
+    log.append(&vec![b'x'; 50_000]).unwrap();
     log.append(b"the end").unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.len() <= 1000);
