@@ -11,7 +11,8 @@ use ghswarm::ports::clock::Clock;
 use ghswarm::ports::processes::Force;
 
 use super::Home;
-use super::fakes::{JumpClock, LeaseGitHub, Plan, Seen, lease};
+use super::fakes::{LeaseGitHub, lease};
+use super::hours::{JumpClock, Plan, Seen};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -248,7 +249,7 @@ async fn a_finished_run_keeps_its_lease_until_it_is_collected_but_not_for_ever()
     let hours = Hours::new();
     let (exit, _) = hours.run(&hours.plan(MINUTE)).await;
     assert!(exit.success(), "{exit:?}");
-    let held = hours.clock.boot_time() - Duration::from_secs(5000);
+    let held = hours.clock.boot_time().saturating_sub(JumpClock::BEGIN);
     assert!((120 * MINUTE..125 * MINUTE).contains(&held), "{held:?}");
     assert_eq!(hours.github.world().swaps, 12);
 }
@@ -262,5 +263,5 @@ async fn a_finished_run_lets_a_released_lease_go() {
         .await;
     assert!(exit.success(), "{exit:?}");
     assert!(hours.github.world().refs.is_empty());
-    assert!(hours.clock.boot_time() < Duration::from_secs(5000) + 10 * MINUTE);
+    assert!(hours.clock.boot_time() < JumpClock::BEGIN + 10 * MINUTE);
 }

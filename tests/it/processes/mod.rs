@@ -9,6 +9,7 @@ mod clocks;
 mod commands;
 mod death;
 mod fakes;
+mod hours;
 mod lease;
 mod renewal;
 mod starting;

@@ -8,7 +8,8 @@ use ghswarm::model::ids::Epoch;
 use ghswarm::model::lease::LeaseMessage;
 use ghswarm::model::run::RunLease;
 
-use super::fakes::{Fault, JumpClock, LeaseGitHub, OURS, lease};
+use super::fakes::{Fault, LeaseGitHub, OURS, lease};
+use super::hours::JumpClock;
 
 fn ours() -> RunLease {
     lease(Duration::from_secs(1800), Duration::from_secs(60))
