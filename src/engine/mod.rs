@@ -6,8 +6,10 @@ pub mod cycle;
 mod listing;
 mod observe;
 mod perform;
+pub mod renew;
 pub mod settings;
 pub mod step;
+pub mod supervise;
 
 pub use cycle::{CycleReport, IssueReport};
 pub use settings::{AgentSettings, RepoEngine, Settings, Target, World};

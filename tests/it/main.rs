@@ -10,3 +10,4 @@
 
 mod adapter_github;
 mod contracts;
+mod processes;
