@@ -1,4 +1,5 @@
 //! ghswarm: carries GitHub issues from spec to merged.
 
+pub mod adapters;
 pub mod model;
 pub mod ports;

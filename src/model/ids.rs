@@ -21,7 +21,10 @@ pub struct IdError {
 
 impl IdError {
     fn new(text: &str, wanted: &'static str) -> Self {
-        Self { text: text.to_owned(), wanted }
+        Self {
+            text: text.to_owned(),
+            wanted,
+        }
     }
 }
 
@@ -174,7 +177,9 @@ fn is_ref_path(text: &str) -> bool {
         && text.split('/').all(|part| {
             !part.is_empty()
                 && !part.starts_with('.')
-                && std::path::Path::new(part).extension().is_none_or(|e| e != "lock")
+                && std::path::Path::new(part)
+                    .extension()
+                    .is_none_or(|e| e != "lock")
         })
 }
 
@@ -233,12 +238,15 @@ impl FromStr for RepoSlug {
             !part.is_empty()
                 && part != "."
                 && part != ".."
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         };
         match text.split_once('/') {
-            Some((owner, name)) if ok(owner) && ok(name) => {
-                Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
-            }
+            Some((owner, name)) if ok(owner) && ok(name) => Ok(Self {
+                owner: owner.to_owned(),
+                name: name.to_owned(),
+            }),
             _ => Err(IdError::new(text, wanted)),
         }
     }

@@ -69,22 +69,30 @@ impl LabelNames {
         } else {
             let head = label.get(..self.busy_prefix.len())?;
             let agent = label.get(self.busy_prefix.len()..)?;
-            head.eq_ignore_ascii_case(&self.busy_prefix).then(|| Status::Busy(agent.to_owned()))
+            head.eq_ignore_ascii_case(&self.busy_prefix)
+                .then(|| Status::Busy(agent.to_owned()))
         }
     }
 
     /// Every status that the labels say, in their order.
     pub fn statuses(&self, labels: &[String]) -> Vec<Status> {
-        labels.iter().filter_map(|label| self.status_of(label)).collect()
+        labels
+            .iter()
+            .filter_map(|label| self.status_of(label))
+            .collect()
     }
 
     /// Does the hold label stand?
     pub fn held(&self, labels: &[String]) -> bool {
-        labels.iter().any(|label| label.eq_ignore_ascii_case(&self.hold))
+        labels
+            .iter()
+            .any(|label| label.eq_ignore_ascii_case(&self.hold))
     }
 
     /// Does the claim label stand?
     pub fn claimed(&self, labels: &[String]) -> bool {
-        labels.iter().any(|label| label.eq_ignore_ascii_case(&self.claim))
+        labels
+            .iter()
+            .any(|label| label.eq_ignore_ascii_case(&self.claim))
     }
 }

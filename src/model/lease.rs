@@ -128,7 +128,10 @@ impl LeaseMessage {
 
     /// Time to live.
     pub fn ttl(&self) -> Duration {
-        self.ttl_ms.map_or_else(|| Duration::from_secs(self.ttl_min * 60), Duration::from_millis)
+        self.ttl_ms.map_or_else(
+            || Duration::from_secs(self.ttl_min * 60),
+            Duration::from_millis,
+        )
     }
 }
 
@@ -140,12 +143,19 @@ pub fn read_lease(
     now: Timestamp,
     margins: &LeaseMargins,
 ) -> LeaseReading {
-    let Some(commit) = commit else { return LeaseReading::Free };
+    let Some(commit) = commit else {
+        return LeaseReading::Free;
+    };
     let odd = || {
         let expires = first_seen + margins.odd_ttl;
-        LeaseReading::Odd { expires, expired: now > expires }
+        LeaseReading::Odd {
+            expires,
+            expired: now > expires,
+        }
     };
-    let Some(message) = LeaseMessage::parse(&commit.message) else { return odd() };
+    let Some(message) = LeaseMessage::parse(&commit.message) else {
+        return odd();
+    };
     if message.owner.is_none() && message.claim.is_none() {
         return LeaseReading::Tombstone;
     }
@@ -154,7 +164,11 @@ pub fn read_lease(
         return odd();
     }
     let expires = commit.date + message.ttl() + margins.grace;
-    LeaseReading::Held { message, expires, expired: now > expires }
+    LeaseReading::Held {
+        message,
+        expires,
+        expired: now > expires,
+    }
 }
 
 /// The epoch of a new claim: larger than its parent's, and than GitHub's clock, so that it grows
@@ -209,7 +223,11 @@ impl ClaimProof {
         let message = LeaseMessage::parse(&commit.message)?;
         let claim = message.claim.filter(|claim| claim == ours)?;
         let epoch = message.epoch?;
-        Some(Self { claim, epoch, oid: commit.oid.clone() })
+        Some(Self {
+            claim,
+            epoch,
+            oid: commit.oid.clone(),
+        })
     }
 
     /// The claim.

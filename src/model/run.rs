@@ -81,11 +81,20 @@ impl fmt::Display for RunKey {
 impl FromStr for RunKey {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = || IdError { text: text.to_owned(), wanted: "a run key" };
+        let wrong = || IdError {
+            text: text.to_owned(),
+            wanted: "a run key",
+        };
         let (issue, folder) = text.split_once('/').ok_or_else(wrong)?;
         let mut parts = folder.splitn(3, '-');
-        let epoch = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
-        let seq = parts.next().and_then(|p| p.parse().ok()).ok_or_else(wrong)?;
+        let epoch = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
+        let seq = parts
+            .next()
+            .and_then(|p| p.parse().ok())
+            .ok_or_else(wrong)?;
         let kind = match parts.next() {
             Some("setup") => RunKind::Setup,
             Some("implement") => RunKind::Implement,
@@ -95,7 +104,12 @@ impl FromStr for RunKey {
             _ => return Err(wrong()),
         };
         let issue = issue.parse().map_err(|_| wrong())?;
-        Ok(Self { issue, epoch: Epoch(epoch), seq, kind })
+        Ok(Self {
+            issue,
+            epoch: Epoch(epoch),
+            seq,
+            kind,
+        })
     }
 }
 

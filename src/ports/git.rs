@@ -63,6 +63,9 @@ pub trait Git: Send + Sync {
     /// along if its tip is `merged`.
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()>;
 
+    /// Remembers that `worktree_setup` succeeded in the worktree, for as long as the worktree lives.
+    async fn mark_set_up(&self, path: &Path) -> PortResult<()>;
+
     /// Commits everything that is not ignored; answers the new head. Signing is the user's setting,
     /// hooks are off.
     async fn commit_all(&self, path: &Path, message: &str) -> PortResult<Sha>;

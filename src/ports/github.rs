@@ -240,12 +240,8 @@ pub trait GitHub: Send + Sync {
     ) -> PortResult<CommentId>;
 
     /// Rewrites one of our comments.
-    async fn update_comment(
-        &self,
-        proof: &ClaimProof,
-        id: CommentId,
-        body: &str,
-    ) -> PortResult<()>;
+    async fn update_comment(&self, proof: &ClaimProof, id: CommentId, body: &str)
+    -> PortResult<()>;
 
     /// Opens a pull request; answers number and web address.
     async fn open_pr(&self, proof: &ClaimProof, pr: &NewPr) -> PortResult<(PrNumber, String)>;

@@ -78,12 +78,19 @@ pub type PortResult<T> = Result<T, PortError>;
 impl PortError {
     /// A refusal.
     pub fn refused(what: impl Into<String>, refusal: Refusal, message: impl Into<String>) -> Self {
-        Self::Refused { what: what.into(), refusal, message: message.into() }
+        Self::Refused {
+            what: what.into(),
+            refusal,
+            message: message.into(),
+        }
     }
 
     /// An unknown outcome.
     pub fn unknown(what: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Unknown { what: what.into(), message: message.into() }
+        Self::Unknown {
+            what: what.into(),
+            message: message.into(),
+        }
     }
 
     /// Not reachable.
@@ -92,7 +99,11 @@ impl PortError {
         message: impl Into<String>,
         retry_at: Option<Timestamp>,
     ) -> Self {
-        Self::Unavailable { what: what.into(), message: message.into(), retry_at }
+        Self::Unavailable {
+            what: what.into(),
+            message: message.into(),
+            retry_at,
+        }
     }
 
     /// Which refusal it is, if it is one.
