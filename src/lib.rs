@@ -1,5 +1,6 @@
 //! ghswarm: carries GitHub issues from spec to merged.
 
 pub mod adapters;
+pub mod decide;
 pub mod model;
 pub mod ports;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{BranchName, ClaimId, IssueNumber, RepoSlug, Sha, Timestamp};
+use super::ids::{BranchName, ClaimId, Epoch, IssueNumber, RepoSlug, Sha, Timestamp};
 
 /// `run.json`: this home's claim on an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct ClaimRecord {
     pub issue: IssueNumber,
     /// The random claim.
     pub claim: ClaimId,
+    /// The claim's epoch.
+    pub epoch: Epoch,
     /// The branch of the work.
     pub branch: BranchName,
     /// The worktree.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CommentId, IssueNumber, Login, Timestamp};
+use super::ids::{BranchName, CommentId, IssueNumber, Login, PrNumber, RepoId, Timestamp};
 
 /// GitHub's `author_association`: what the writer is to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,6 +63,21 @@ pub struct Issue {
     pub created_at: Timestamp,
     /// When anything of it changed last.
     pub updated_at: Timestamp,
+    /// Web address.
+    pub url: String,
+    /// Open pull requests that GitHub links to the issue (closing keywords, or linked by hand).
+    pub linked_prs: Vec<LinkedPr>,
+}
+
+/// An open pull request that says it is for the issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedPr {
+    /// Its number in its repository.
+    pub number: PrNumber,
+    /// The repository its head branch lives in; `None` if that was deleted.
+    pub head_repo: Option<RepoId>,
+    /// The head branch's name.
+    pub head_ref: BranchName,
     /// Web address.
     pub url: String,
 }

@@ -49,6 +49,18 @@ pub struct LeaseMessage {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Whose lease this claim took over, so that the take-over can be announced whatever happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_from: Option<StolenFrom>,
+}
+
+/// The holder that was taken for dead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StolenFrom {
+    /// Who, in words.
+    pub holder: String,
+    /// When its lease was stamped last.
+    pub since: Timestamp,
 }
 
 fn one() -> u32 {

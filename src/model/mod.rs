@@ -13,6 +13,7 @@ pub mod labels;
 pub mod lease;
 pub mod limits;
 pub mod local;
+pub mod look;
 pub mod phase;
 pub mod pr;
 pub mod repo;

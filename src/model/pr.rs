@@ -116,3 +116,15 @@ pub struct PullRequest {
     /// Web address.
     pub url: String,
 }
+
+/// How a pull request is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeMethod {
+    /// One new commit.
+    Squash,
+    /// A merge commit.
+    Merge,
+    /// The commits, replayed.
+    Rebase,
+}

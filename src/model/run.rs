@@ -177,6 +177,8 @@ pub struct RunSpec {
     pub order: Order,
     /// The prompt, for agents.
     pub prompt: Option<String>,
+    /// The open tasks that are handed to the agent: only these are ticked afterwards.
+    pub tasks: Vec<String>,
     /// Deleted before each command (the question file, the review file), relative to the worktree.
     pub fresh_files: Vec<PathBuf>,
     /// Variables to set. `GHSWARM_RUN` is added by the supervisor.
@@ -283,6 +285,8 @@ pub struct RunFacts {
     pub folder: PathBuf,
     /// Label of the deciding (or first) command: the agent's name.
     pub label: String,
+    /// The tasks that were handed to it, from `spec.json`.
+    pub tasks: Vec<String>,
     /// The last part of the log, for prompts and comments (ANSI stripped, not yet redacted).
     pub tail: String,
     /// Text of the question file, if the run left one (moved out of the worktree into the folder).

@@ -109,6 +109,21 @@ pub struct IssueState {
     /// Why it is blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<BlockedReason>,
+    /// When it was blocked (GitHub's clock): a status label set later is a person's order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_at: Option<Timestamp>,
+    /// One or two sentences for people, redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_detail: Option<String>,
+    /// Key of the comment that says so, so that it is posted once whatever happens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_key: Option<String>,
+    /// When it was resumed last: an older blocked label is no order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
+    /// The phase in which the agent asked: where an answer leads back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_in: Option<Phase>,
     /// The branch of the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_name: Option<BranchName>,
@@ -136,6 +151,9 @@ pub struct IssueState {
     /// The head that was verified, pushed and is looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_sha: Option<Sha>,
+    /// The head at which the verify steps (at least one) succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified_sha: Option<Sha>,
     /// Since when `head_sha` is looked at (GitHub's clock): the start grace counts from here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_since: Option<Timestamp>,
@@ -145,6 +163,9 @@ pub struct IssueState {
     /// When GitHub merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_at: Option<Timestamp>,
+    /// We closed the issue: open again means that a person reopened it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// High-water mark of addressed reviews.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_review_addressed_at: Option<Timestamp>,
@@ -190,6 +211,11 @@ impl Default for IssueState {
             phase: Phase::Start.name().to_owned(),
             next_action: Phase::Start,
             blocked_reason: None,
+            blocked_at: None,
+            blocked_detail: None,
+            blocked_key: None,
+            resumed_at: None,
+            asked_in: None,
             branch_name: None,
             last_agent: None,
             attempt: 0,
@@ -200,9 +226,11 @@ impl Default for IssueState {
             pr_url: None,
             pr_number: None,
             head_sha: None,
+            verified_sha: None,
             head_since: None,
             merge_commit_sha: None,
             merged_at: None,
+            closed: false,
             last_review_addressed_at: None,
             transient_retries: 0,
             conflict_retries: 0,

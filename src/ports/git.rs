@@ -63,7 +63,10 @@ pub trait Git: Send + Sync {
     /// along if its tip is `merged`.
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()>;
 
-    /// Remembers that `worktree_setup` succeeded in the worktree, for as long as the worktree lives.
+    /// Is `commit` the worktree's head or an ancestor of it? A commit that is not here is not.
+    async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool>;
+
+    /// Remembers that `worktree_setup` succeeded in this worktree.
     async fn mark_set_up(&self, path: &Path) -> PortResult<()>;
 
     /// Commits everything that is not ignored; answers the new head. Signing is the user's setting,

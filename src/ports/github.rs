@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::model::checks::CommitChecks;
 use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp,
 };
-use crate::model::issue::{BodyEdit, Comment, Issue, Labelled, ListedIssue, Rename};
+use crate::model::issue::ListedIssue;
 use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
-use crate::model::pr::PullRequest;
+pub use crate::model::look::{BaseTip, Look};
+pub use crate::model::pr::MergeMethod;
 use crate::model::repo::{Permission, Repository};
 
 use super::PortResult;
@@ -59,42 +59,6 @@ pub struct LookAt {
     pub merge_commit: Option<Sha>,
 }
 
-/// The tip of the base branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BaseTip {
-    /// The commit.
-    pub sha: Sha,
-    /// Its tree, which lease commits use.
-    pub tree: Sha,
-}
-
-/// What the look saw. All lists are whole: a list that was cut short is an error instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
-    /// GitHub's clock (the `Date` header).
-    pub at: Timestamp,
-    /// The issue; `None` if it is gone (deleted, transferred, a pull request).
-    pub issue: Option<Issue>,
-    /// Versions of the body, oldest first; empty if it was never edited.
-    pub edits: Vec<BodyEdit>,
-    /// Changes of the title, oldest first.
-    pub renames: Vec<Rename>,
-    /// Labels put on, oldest first.
-    pub labelled: Vec<Labelled>,
-    /// Comments, oldest first.
-    pub comments: Vec<Comment>,
-    /// Pull requests whose head branch has the branch's name, of whatever repository, newest last.
-    pub prs: Vec<PullRequest>,
-    /// The lease refs that exist.
-    pub leases: BTreeMap<RefName, LeaseCommit>,
-    /// The other refs that exist, `refs/heads/<branch>` among them.
-    pub refs: BTreeMap<RefName, Sha>,
-    /// The base branch's tip; `None` if the branch does not exist.
-    pub base: Option<BaseTip>,
-    /// Checks of the merge commit that was asked for; `None` if there is no such commit.
-    pub merge_checks: Option<CommitChecks>,
-}
-
 /// A commit to make. It is dangling until a ref points at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCommit {
@@ -113,6 +77,8 @@ pub struct IssueChange {
     pub body: Option<String>,
     /// Close it as completed.
     pub close: bool,
+    /// One of our comments to rewrite in the same breath, after the body (the checkpoint).
+    pub comment: Option<(CommentId, String)>,
 }
 
 /// A pull request to open.
@@ -126,18 +92,6 @@ pub struct NewPr {
     pub head: BranchName,
     /// Base branch.
     pub base: BranchName,
-}
-
-/// How a pull request is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MergeMethod {
-    /// One new commit.
-    Squash,
-    /// A merge commit.
-    Merge,
-    /// The commits, replayed.
-    Rebase,
 }
 
 /// A merge to perform.

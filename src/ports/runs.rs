@@ -26,6 +26,10 @@ pub trait Runs: Send + Sync {
     /// Asks the run's supervisor to end it; returns at once.
     fn stop(&self, key: &RunKey) -> PortResult<()>;
 
+    /// Tells the supervisors of all ended runs of the issue that their results were seen: they stop
+    /// renewing the lease and go. Idempotent.
+    fn relieve(&self, issue: IssueNumber) -> PortResult<()>;
+
     /// Kills what is left of runs whose supervisor died: processes that carry the run's tag.
     fn sweep(&self, issue: IssueNumber) -> PortResult<()>;
 }

@@ -13,6 +13,7 @@ fn record(claim: &str) -> ClaimRecord {
         repo: "acme/widget".parse().unwrap(),
         issue: IssueNumber(42),
         claim: claim.parse().unwrap(),
+        epoch: crate::model::ids::Epoch(3),
         branch: "issue-42".parse().unwrap(),
         worktree: PathBuf::from("/w/issue-42"),
         at: at(0),

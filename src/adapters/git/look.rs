@@ -219,6 +219,37 @@ async fn changed_with_cli(
     Ok(runner.good(&call).await?.fields())
 }
 
+/// Is the commit the head or an ancestor of it? One that is not here is not.
+pub(super) async fn contains(
+    runner: &Runner,
+    call: Call<'_>,
+    commit: &Sha,
+) -> Result<bool, LookError> {
+    let (path, wanted) = (call.folder.to_path_buf(), commit.clone());
+    match off_thread(move || contains_with_git2(&path, &wanted)).await {
+        Some(Ok(answer)) => Ok(answer),
+        Some(Err(_)) | None => {
+            let call = call.arg("merge-base").arg("--is-ancestor");
+            let answer = runner.run(&call.arg(commit.as_str()).arg("HEAD")).await?;
+            Ok(answer.code == Some(0))
+        }
+    }
+}
+
+fn contains_with_git2(path: &Path, commit: &Sha) -> Result<bool, git2::Error> {
+    let repo = Repository::open(path)?;
+    let head = repo.head()?.peel_to_commit()?.id();
+    let wanted = Oid::from_str(commit.as_str())?;
+    if head == wanted {
+        return Ok(true);
+    }
+    match repo.find_commit(wanted) {
+        Err(e) if e.code() == ErrorCode::NotFound => Ok(false),
+        Err(e) => Err(e),
+        Ok(_) => repo.graph_descendant_of(head, wanted),
+    }
+}
+
 /// The refs under which a base may be known.
 pub(super) fn bases(remote: &str, base: &BranchName) -> [String; 2] {
     [

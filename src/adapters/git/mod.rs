@@ -257,6 +257,13 @@ impl Git for CliGit {
         self.perform_remove(path, merged).await
     }
 
+    async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool> {
+        let what = format!("look for {} in `{}`", commit.short(), path.display());
+        look::contains(&self.runner, self.call(path, []), commit)
+            .await
+            .map_err(|e| local(what, &e))
+    }
+
     async fn mark_set_up(&self, path: &Path) -> PortResult<()> {
         let what = format!("mark the worktree `{}` as set up", path.display());
         let admin = self.our_admin(path, &what).await?;

@@ -63,6 +63,13 @@ async fn dirt_commits_and_a_merge_under_way_are_seen() {
         .await
         .unwrap();
     assert_eq!(changed, ["file.txt", "new.txt"]);
+    let none = sha(&"1".repeat(40));
+    for (commit, answer) in [(&head, true), (&new.start, true), (&none, false)] {
+        assert_eq!(
+            place.git().contains(&new.path, commit).await.unwrap(),
+            answer
+        );
+    }
     assert_eq!(
         place.git().commit_all(&new.path, "again").await.unwrap(),
         head

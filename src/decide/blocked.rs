@@ -1,0 +1,126 @@
+//! Blocked issues: say it once, let go, and wait for a person's word.
+
+use crate::model::body::VerifyBlock;
+use crate::model::labels::Status;
+use crate::model::phase::Phase;
+use crate::model::pr::PrState;
+use crate::model::state::{BlockedReason, IssueState};
+use crate::model::trust::TextTrust;
+
+use super::effect::{CommentAbout, Effect, KeyedComment};
+use super::guards::ClaimLabel;
+use super::view::View;
+use super::{Decision, Why};
+
+pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
+    if !view.state.is_blocked() {
+        return None;
+    }
+    if let Some(run) = view.live_run() {
+        let why = Why::Blocking {
+            reason: reason(view),
+        };
+        return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
+    }
+    if resumed(view) {
+        return Some(view.write(resumed_state(view), Why::Resumed));
+    }
+    Some(announce(view).unwrap_or_else(|| settle(view)))
+}
+
+fn reason(view: &View<'_>) -> BlockedReason {
+    // Python ghswarm writes only `phase: blocked`; a person's resume frees it like any other.
+    view.state.blocked_reason.unwrap_or(BlockedReason::ByPerson)
+}
+
+/// Does a trusted person, or a fact, say that it goes on?
+fn resumed(view: &View<'_>) -> bool {
+    view.seen.order.resume || idle_label_set_since(view) || merged_meanwhile(view) || cured(view)
+}
+
+/// `idle`, set after we blocked, by somebody whose word counts.
+fn idle_label_set_since(view: &View<'_>) -> bool {
+    let Some((Status::Idle, event)) = view.last_status() else {
+        return false;
+    };
+    let later = view
+        .state
+        .blocked_at
+        .is_none_or(|blocked| event.at > blocked);
+    later && view.obeys(event.actor.as_ref())
+}
+
+/// Somebody merged our pull request by hand: there is nothing left to resume but the end.
+fn merged_meanwhile(view: &View<'_>) -> bool {
+    let merged = matches!(view.pr().map(|pr| &pr.state), Some(PrState::Merged { .. }));
+    merged && view.state.merge_commit_sha.is_none()
+}
+
+/// Reasons that lie in the text go away with it.
+fn cured(view: &View<'_>) -> bool {
+    let valid = matches!(view.body.verify, VerifyBlock::Steps(_));
+    let believed = !matches!(view.trust, TextTrust::Untrusted { .. });
+    match reason(view) {
+        BlockedReason::SpecMissing | BlockedReason::VerifyInvalid => valid && believed,
+        BlockedReason::UntrustedText => believed,
+        _ => false,
+    }
+}
+
+/// The blocks are taken off; the counter that blocked starts again, the spend never does.
+fn resumed_state(view: &View<'_>) -> IssueState {
+    let blocked = reason(view);
+    let mut state = view.next_state();
+    state.blocked_reason = None;
+    state.blocked_at = None;
+    state.blocked_detail = None;
+    state.blocked_key = None;
+    state.wait_until = None;
+    state.resumed_at = Some(view.now);
+    state.extra_agent_runs += view.seen.order.more_runs;
+    state.open_run = None;
+    match blocked {
+        BlockedReason::AgentFailed | BlockedReason::VerifyFailed => state.iteration = 0,
+        BlockedReason::ReviewFailed => state.review_rounds = 0,
+        BlockedReason::Clarification => {
+            state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
+        }
+        BlockedReason::NoChecks | BlockedReason::CiFailed | BlockedReason::CiUnclear => {
+            state.head_since = Some(view.now);
+        }
+        _ => {}
+    }
+    state
+}
+
+/// The comment that says why, once.
+fn announce(view: &View<'_>) -> Option<Decision> {
+    let key = view.state.blocked_key.clone()?;
+    if view.said(&key) {
+        return None;
+    }
+    let about = if reason(view) == BlockedReason::Clarification {
+        CommentAbout::Question
+    } else {
+        CommentAbout::Blocked
+    };
+    let effect = Effect::Comment(KeyedComment { key, about });
+    Some(view.under_claim(effect, Why::Announce))
+}
+
+fn settle(view: &View<'_>) -> Decision {
+    let detail = view.state.blocked_detail.clone().unwrap_or_default();
+    let wait = Decision::wait(Why::Blocked {
+        reason: reason(view),
+        detail,
+    });
+    view.rest(Status::Blocked, ClaimLabel::TakeOff, wait)
+}
+
+/// A question without a block: a person took the block away by hand. Go on where it was asked.
+pub(super) fn resume_from_question(view: &View<'_>) -> Decision {
+    let mut state = view.next_state();
+    state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
+    state.resumed_at = Some(view.now);
+    view.write(state, Why::Resumed)
+}

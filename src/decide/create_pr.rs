@@ -1,0 +1,93 @@
+//! `create_pr`: the branch is pushed, the pull request opened.
+
+use crate::model::phase::Phase;
+use crate::model::pr::PrState;
+use crate::model::state::BlockedReason;
+
+use super::effect::Effect;
+use super::view::View;
+use super::{Decision, Why, runs};
+
+pub(super) fn decide(view: &View<'_>) -> Decision {
+    let open = view.pr().filter(|pr| pr.state == PrState::Open);
+    let Some(tree) = view.worktree() else {
+        return match (open, view.proof()) {
+            // The pull request is there: nothing more is needed from this machine.
+            (Some(_), _) => watch(view),
+            (None, None) => view.under_claim(Effect::Release, Why::FreeToClaim),
+            (None, Some(_)) => runs::worktree(view).unwrap_or_else(|| {
+                Decision::wait(Why::Next {
+                    what: "make the worktree",
+                })
+            }),
+        };
+    };
+    if !tree.differs_from_base {
+        return view.block(
+            BlockedReason::NoChanges,
+            "the branch does not differ from its base",
+        );
+    }
+    if view.remote_head() != Some(&tree.head) {
+        return push(view);
+    }
+    if open.is_none() {
+        let effect = Effect::OpenPr {
+            branch: view.branch.clone(),
+        };
+        return view.under_claim(
+            effect,
+            Why::Next {
+                what: "open the pull request",
+            },
+        );
+    }
+    watch(view)
+}
+
+/// Pushes what was verified, never over a commit that this worktree does not contain.
+fn push(view: &View<'_>) -> Decision {
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
+    if view.remote_head().is_some() && view.seen.remote_contained != Some(true) {
+        return view.block(
+            BlockedReason::PushRefused,
+            format!(
+                "the branch `{}` on GitHub has commits that the worktree lacks; merge them there or \
+                 delete the branch, then resume",
+                view.branch
+            ),
+        );
+    }
+    let effect = Effect::PushBranch {
+        branch: view.branch.clone(),
+        sha: tree.head.clone(),
+        expected: view.remote_head().cloned(),
+    };
+    view.under_claim(
+        effect,
+        Why::Next {
+            what: "push the branch",
+        },
+    )
+}
+
+fn watch(view: &View<'_>) -> Decision {
+    let mut state = view.next_state();
+    if let Some(pr) = view.pr() {
+        state.pr_number = Some(pr.number);
+        state.pr_url = Some(pr.url.clone());
+        state.head_sha = Some(pr.head_sha.clone());
+    }
+    state.head_since = Some(view.now);
+    state.busy_owner = None;
+    state.busy_since = None;
+    state.next_action = Phase::WaitCi;
+    view.write(
+        state,
+        Why::Next {
+            what: "the pull request is open",
+        },
+    )
+}

@@ -1,0 +1,536 @@
+//! What stops or precedes every phase, in one fixed order. `explain` shows the same list.
+
+use serde::Serialize;
+
+use crate::model::body::VerifyBlock;
+use crate::model::labels::Status;
+use crate::model::lease::LeaseReading;
+use crate::model::phase::Phase;
+use crate::model::pr::PrState;
+use crate::model::run::RunStatus;
+use crate::model::state::BlockedReason;
+use crate::model::trust::TextTrust;
+
+use super::effect::{CommentAbout, Effect, KeyedComment, Mirror, Signals, StatusChange};
+use super::view::{ClaimView, StateSource, View};
+use super::{Decision, Policy, Snapshot, Why, state};
+
+/// A guard's name and question, in the order they are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Guard {
+    /// Its name.
+    pub name: &'static str,
+    /// What it asks, as a sentence that is true when it lets pass.
+    pub asks: &'static str,
+}
+
+type Check = fn(&View<'_>) -> Option<Decision>;
+
+/// The order is part of the protocol: an earlier guard must not be hidden by a later one.
+const GUARDS: &[(Guard, Check)] = &[
+    (
+        Guard {
+            name: "version",
+            asks: "its state is of a version we know",
+        },
+        version,
+    ),
+    (
+        Guard {
+            name: "claim",
+            asks: "our claim, if there is one, still holds its lease",
+        },
+        claim,
+    ),
+    (
+        Guard {
+            name: "strays",
+            asks: "no run left processes behind",
+        },
+        strays,
+    ),
+    (
+        Guard {
+            name: "open",
+            asks: "the issue is open",
+        },
+        open,
+    ),
+    (
+        Guard {
+            name: "managed",
+            asks: "it carries a status label",
+        },
+        managed,
+    ),
+    (
+        Guard {
+            name: "hold",
+            asks: "no hold label stands",
+        },
+        hold,
+    ),
+    (
+        Guard {
+            name: "repository",
+            asks: "the repository can be written to",
+        },
+        repository,
+    ),
+    (
+        Guard {
+            name: "state",
+            asks: "its state block is valid",
+        },
+        state_valid,
+    ),
+    (
+        Guard {
+            name: "edits",
+            asks: "no person's edit was overwritten",
+        },
+        edits,
+    ),
+    (
+        Guard {
+            name: "orders",
+            asks: "no person ordered a stop",
+        },
+        orders,
+    ),
+    (
+        Guard {
+            name: "blocked",
+            asks: "it is not blocked",
+        },
+        super::blocked::guard,
+    ),
+    (
+        Guard {
+            name: "trust",
+            asks: "its text may be acted on",
+        },
+        trust,
+    ),
+    (
+        Guard {
+            name: "spec",
+            asks: "its verify block says what done means",
+        },
+        spec,
+    ),
+    (
+        Guard {
+            name: "backoff",
+            asks: "no waiting time runs",
+        },
+        backoff,
+    ),
+    (
+        Guard {
+            name: "lease",
+            asks: "our lease is young",
+        },
+        lease_age,
+    ),
+    (
+        Guard {
+            name: "checkpoint",
+            asks: "the checkpoint is up to the state",
+        },
+        checkpoint,
+    ),
+];
+
+/// The first guard that speaks.
+pub(super) fn first(view: &View<'_>) -> Option<Decision> {
+    GUARDS.iter().find_map(|(_, check)| check(view))
+}
+
+/// How one guard answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GuardReport {
+    /// Which.
+    pub guard: Guard,
+    /// The reason it stops for; `None`: it lets pass.
+    pub stops: Option<Why>,
+}
+
+/// Every guard in order, whether it stops, and what the phase says.
+pub fn explain(
+    seen: &Snapshot,
+    policy: &Policy,
+    now: crate::model::ids::Timestamp,
+) -> (Vec<GuardReport>, Decision) {
+    let reports = match View::of(seen, policy, now) {
+        Err(_) => Vec::new(),
+        Ok(view) => GUARDS
+            .iter()
+            .map(|(guard, check)| GuardReport {
+                guard: *guard,
+                stops: check(&view).map(|decision| decision.why().clone()),
+            })
+            .collect(),
+    };
+    (reports, super::decide(seen, policy, now))
+}
+
+/// A newer version may mean other things by the same fields: hands off.
+fn version(view: &View<'_>) -> Option<Decision> {
+    match view.source {
+        StateSource::Newer(version) => Some(Decision::wait(Why::NewerVersion { version })),
+        _ => None,
+    }
+}
+
+/// A holder that lost its lease must not write: its run ends, its claim is forgotten.
+fn claim(view: &View<'_>) -> Option<Decision> {
+    if view.claim != ClaimView::Lost {
+        return None;
+    }
+    Some(match view.live_run() {
+        Some(run) => Decision::act(Effect::StopRun(run.key.clone()), Why::ClaimLost),
+        None => Decision::act(Effect::DropClaim, Why::ClaimLost),
+    })
+}
+
+/// What a dead supervisor left may still write into the worktree.
+fn strays(view: &View<'_>) -> Option<Decision> {
+    let open = view.state.open_run.as_ref()?;
+    let runs = &view.seen.local.runs;
+    let quarantined = runs.iter().find(|run| {
+        run.key.seq == open.seq && matches!(&run.status, RunStatus::Ended(exit) if exit.quarantined)
+    })?;
+    Some(Decision::act(
+        Effect::SweepRuns,
+        Why::Quarantined {
+            run: quarantined.key.clone(),
+        },
+    ))
+}
+
+/// A closed issue is nobody's work any more, unless our own pull request closed it.
+fn open(view: &View<'_>) -> Option<Decision> {
+    if view.issue.open || view.phase() == Phase::Done {
+        return None;
+    }
+    if matches!(view.pr().map(|pr| &pr.state), Some(PrState::Merged { .. })) {
+        return None;
+    }
+    Some(leave(view, Why::IssueClosed))
+}
+
+/// An issue without a status label has left the swarm, or was never in it.
+fn managed(view: &View<'_>) -> Option<Decision> {
+    let closing = !view.issue.open && view.phase() == Phase::Done;
+    (view.statuses.is_empty() && !closing).then(|| leave(view, Why::NotManaged))
+}
+
+/// The hold label is a person's brake: a run that goes on is ended, the work is kept.
+fn hold(view: &View<'_>) -> Option<Decision> {
+    view.policy
+        .labels
+        .held(&view.issue.labels)
+        .then(|| leave(view, Why::OnHold))
+}
+
+/// Nothing can be pushed to such a repository: to start would burn money.
+fn repository(view: &View<'_>) -> Option<Decision> {
+    let repo = &view.seen.repo;
+    let reason = if repo.archived {
+        "repository_archived"
+    } else if repo.default_branch.is_none() {
+        "repository_empty"
+    } else if !repo.can_push {
+        "no_contents_write"
+    } else {
+        return None;
+    };
+    Some(Decision::wait(Why::RepositoryUnusable {
+        reason: reason.to_owned(),
+    }))
+}
+
+/// A person's words must not be lost silently: our body was made from a text without them.
+fn edits(view: &View<'_>) -> Option<Decision> {
+    let lost = state::lost_edits(view);
+    let edit = lost.first()?;
+    let who = edit
+        .editor
+        .as_ref()
+        .map_or("somebody".to_owned(), |e| format!("@{}", e.login));
+    Some(view.block(
+        BlockedReason::EditConflict,
+        format!(
+            "an edit by {who} at {} landed while ghswarm wrote the state; its text is in the \
+             edit history of the issue ({}). Put it back into the body, then resume",
+            edit.edited_at.format("%Y-%m-%d %H:%M:%S UTC"),
+            view.issue.url
+        ),
+    ))
+}
+
+/// Labels that a person set are orders.
+fn orders(view: &View<'_>) -> Option<Decision> {
+    if view.phase() == Phase::Done || view.state.is_blocked() {
+        return None;
+    }
+    match view.status()? {
+        Status::Completed => Some(leave(view, Why::CompletedByPerson)),
+        Status::Blocked => blocked_by_person(view),
+        Status::Idle | Status::Busy(_) => None,
+    }
+}
+
+/// We put the blocked label on only after the state says so; a label before that is a person's.
+fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
+    let since = view.last_status().map(|(_, event)| event.at);
+    let older = since
+        .zip(view.state.resumed_at)
+        .is_some_and(|(set, resumed)| set <= resumed);
+    if older {
+        return None;
+    }
+    if view.state.rev == 0 {
+        return Some(Decision::wait(Why::BlockedByPerson));
+    }
+    if let Some(run) = view.live_run() {
+        return Some(Decision::act(
+            Effect::StopRun(run.key.clone()),
+            Why::BlockedByPerson,
+        ));
+    }
+    Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
+}
+
+/// A stranger's words must not reach an agent with permissions off.
+fn trust(view: &View<'_>) -> Option<Decision> {
+    let TextTrust::Untrusted { hash, because } = &view.trust else {
+        return None;
+    };
+    if let Some(run) = view.live_run() {
+        let why = Why::Blocking {
+            reason: BlockedReason::UntrustedText,
+        };
+        return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
+    }
+    let short = hash.get(..16).unwrap_or(hash);
+    Some(view.block(
+        BlockedReason::UntrustedText,
+        format!(
+            "{because}. If you have read the title and the text and want them acted on as they are \
+             now, a trusted person comments: `/ghswarm approve {short}`"
+        ),
+    ))
+}
+
+/// A damaged block is never taken for an empty one. The body stays as it is, so label and comment
+/// have to say it.
+fn state_valid(view: &View<'_>) -> Option<Decision> {
+    let StateSource::Damaged {
+        message,
+        line,
+        column,
+    } = &view.source
+    else {
+        return None;
+    };
+    let at = format!("line {line}, column {column}: {message}");
+    let key = format!("{}/state_invalid/{line}-{column}", view.issue.number);
+    if !view.said(&key) {
+        let comment = KeyedComment {
+            key,
+            about: CommentAbout::StateInvalid(at),
+        };
+        return Some(view.under_claim(Effect::Comment(comment), Why::Announce));
+    }
+    let wait = Decision::wait(Why::Blocked {
+        reason: BlockedReason::StateInvalid,
+        detail: at,
+    });
+    Some(view.rest(Status::Blocked, ClaimLabel::TakeOff, wait))
+}
+
+/// No spec, no run: nobody wrote down what done means.
+fn spec(view: &View<'_>) -> Option<Decision> {
+    if matches!(view.phase(), Phase::VerifyMerge | Phase::Done) {
+        return None;
+    }
+    match &view.body.verify {
+        VerifyBlock::Steps(_) => None,
+        VerifyBlock::Missing => Some(view.block(
+            BlockedReason::SpecMissing,
+            "the body has no `GHSWARM_VERIFY` block that says when the work is done",
+        )),
+        VerifyBlock::Invalid {
+            message,
+            line,
+            column,
+        } => Some(view.block(
+            BlockedReason::VerifyInvalid,
+            format!("the verify block, line {line}, column {column} of the body: {message}"),
+        )),
+    }
+}
+
+fn backoff(view: &View<'_>) -> Option<Decision> {
+    let until = view.state.wait_until?;
+    let waiting = view.now < until && !view.seen.order.now;
+    waiting.then(|| Decision::wait_until(until, Why::Backoff { until }))
+}
+
+/// While no supervisor renews, the holder does.
+fn lease_age(view: &View<'_>) -> Option<Decision> {
+    view.proof()?;
+    let commit = view.lease_commit()?;
+    let LeaseReading::Held { message, .. } = &view.lease else {
+        return None;
+    };
+    let old = view.now > commit.date + message.ttl() / crate::model::limits::RENEW_PARTS;
+    (old && view.live_run().is_none()).then(|| Decision::act(Effect::Renew, Why::LeaseAges))
+}
+
+/// The copy that restores a damaged block must not lag. Only under a claim: it is a write.
+fn checkpoint(view: &View<'_>) -> Option<Decision> {
+    view.proof()?;
+    if view.source == StateSource::Restored {
+        return Some(view.write(view.next_state(), Why::StateRestored));
+    }
+    let copy = view
+        .checkpoint
+        .as_ref()
+        .and_then(|checkpoint| checkpoint.state.as_ref())?;
+    let comment = view.own_checkpoint?;
+    let behind = copy.rev < view.state.rev;
+    behind.then(|| {
+        let mirror = Mirror {
+            comment: Some(comment),
+            state: view.state.clone(),
+        };
+        Decision::act(Effect::MirrorState(mirror), Why::CheckpointBehind)
+    })
+}
+
+/// Ends what goes on here and gives the claim back, without a word on the issue; then waits.
+fn leave(view: &View<'_>, why: Why) -> Decision {
+    if let Some(run) = view.live_run() {
+        return Decision::act(Effect::StopRun(run.key.clone()), why);
+    }
+    match view.claim {
+        ClaimView::Ours(_) => Decision::act(Effect::Release, why),
+        ClaimView::WithoutLease => Decision::act(Effect::DropClaim, why),
+        ClaimView::None | ClaimView::Lost => Decision::wait(why),
+    }
+}
+
+/// What becomes of the claim label when the lease is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClaimLabel {
+    /// The work goes on after a wait.
+    Keep,
+    /// It is over, or a person's turn.
+    TakeOff,
+}
+
+impl View<'_> {
+    /// The status label that counts: of two, the one put on last; where that is not known, `blocked`.
+    pub fn status(&self) -> Option<Status> {
+        match self.statuses.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => match self.last_status() {
+                Some((status, _)) => Some(status),
+                None => Some(Status::Blocked),
+            },
+        }
+    }
+
+    /// The change that makes `to` the only status label; `None` if it is.
+    pub(super) fn status_change(&self, to: Status) -> Option<StatusChange> {
+        let present = self.statuses.contains(&to);
+        let remove: Vec<String> = self
+            .issue
+            .labels
+            .iter()
+            .filter(|label| self.policy.labels.status_of(label).is_some_and(|s| s != to))
+            .cloned()
+            .collect();
+        (!present || !remove.is_empty()).then_some(StatusChange {
+            to,
+            remove,
+            present,
+        })
+    }
+
+    /// The same, and the claim label comes off.
+    pub(super) fn status_change_unclaimed(&self, to: Status) -> Option<StatusChange> {
+        let claim = self
+            .issue
+            .labels
+            .iter()
+            .find(|label| label.eq_ignore_ascii_case(&self.policy.labels.claim))
+            .cloned();
+        match (self.status_change(to.clone()), claim) {
+            (change, None) => change,
+            (Some(mut change), Some(label)) => {
+                change.remove.push(label);
+                Some(change)
+            }
+            (None, Some(label)) => Some(StatusChange {
+                to,
+                remove: vec![label],
+                present: true,
+            }),
+        }
+    }
+
+    /// The signals of a working claim that are missing; `None`: all stand.
+    pub(super) fn missing_signals(&self, agent: &str) -> Option<Signals> {
+        let proof = self.proof()?;
+        let shown = self.checkpoint_shows(proof.claim());
+        let signals = Signals {
+            reclaim: self.reclaim_notice(),
+            assign: !self.issue.assignees.contains(self.operator()),
+            label: !self.policy.labels.claimed(&self.issue.labels),
+            status: self.status_change(Status::Busy(agent.to_owned())),
+            checkpoint: (!shown).then(|| Mirror {
+                comment: self.own_checkpoint,
+                state: self.state.clone(),
+            }),
+        };
+        (signals != Signals::default()).then_some(signals)
+    }
+
+    fn checkpoint_shows(&self, claim: &crate::model::ids::ClaimId) -> bool {
+        self.own_checkpoint.is_some()
+            && self.checkpoint.as_ref().is_some_and(|checkpoint| {
+                !checkpoint.finished
+                    && checkpoint
+                        .lock
+                        .as_ref()
+                        .is_some_and(|lock| lock.claim.as_ref() == Some(claim))
+            })
+    }
+
+    /// Nothing to do for now: show the status, give the lease back, then `otherwise`.
+    pub(super) fn rest(&self, status: Status, label: ClaimLabel, otherwise: Decision) -> Decision {
+        match self.claim {
+            ClaimView::WithoutLease => Decision::act(Effect::DropClaim, Why::ClaimWithoutLease),
+            ClaimView::None | ClaimView::Lost => match self.status_change(status) {
+                // Only an interrupted change leaves the label behind; it takes a claim to mend it.
+                Some(change) => self.under_claim(Effect::SetStatus(change), Why::LabelsDiffer),
+                None => otherwise,
+            },
+            ClaimView::Ours(_) => {
+                let change = match label {
+                    ClaimLabel::Keep => self.status_change(status),
+                    ClaimLabel::TakeOff => self.status_change_unclaimed(status),
+                };
+                match change {
+                    Some(change) => Decision::act(Effect::SetStatus(change), Why::LabelsDiffer),
+                    None => Decision::act(Effect::Release, Why::NothingUnderClaim),
+                }
+            }
+        }
+    }
+}

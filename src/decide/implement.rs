@@ -1,0 +1,75 @@
+//! `start` and `implement`: the agent works on the open tasks, the verify steps judge.
+
+use crate::model::phase::Phase;
+use crate::model::run::{RunFacts, RunKind};
+use crate::model::state::BlockedReason;
+
+use super::runs::{self, Progress};
+use super::view::View;
+use super::{Decision, Why};
+
+pub(super) fn decide(view: &View<'_>) -> Decision {
+    if view.phase() == Phase::Start && !view.body.tasks.is_empty() && view.open_tasks().is_empty() {
+        return view.block(
+            BlockedReason::NoTasks,
+            "every task in the body is ticked: there is nothing left to implement",
+        );
+    }
+    match runs::drive(view, RunKind::Implement) {
+        Progress::Not(decision) => decision,
+        Progress::Succeeded(run) => collect(view, run),
+    }
+}
+
+fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
+    if let Some(decision) = runs::harvest(view, run) {
+        return decision;
+    }
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
+    if !tree.differs_from_base {
+        return view.block(
+            BlockedReason::NoChanges,
+            format!(
+                "the agent `{}` succeeded without changing anything",
+                run.label
+            ),
+        );
+    }
+    if let Some(decision) = runs::verify(view, run) {
+        return decision;
+    }
+    if let Some(decision) = view.before_run() {
+        return decision;
+    }
+    let mut state = view.next_state();
+    state.iteration = 0;
+    state.pending_questions = None;
+    state.head_sha = Some(tree.head.clone());
+    if view.has_verify_steps() {
+        state.verified_sha = Some(tree.head.clone());
+    }
+    let left = view
+        .open_tasks()
+        .iter()
+        .any(|task| !run.tasks.contains(task));
+    let next = if left {
+        RunKind::Implement
+    } else if view.policy.simplify {
+        RunKind::Simplify
+    } else {
+        RunKind::Review
+    };
+    let state = runs::advance_to(view, state, next);
+    let end = view.run_end();
+    view.write_ticking(
+        state,
+        run.tasks.clone(),
+        Why::RunEnded {
+            kind: RunKind::Implement,
+            ok: true,
+            end,
+        },
+    )
+}

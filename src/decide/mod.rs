@@ -1,0 +1,96 @@
+//! The pure core: what was seen goes in, one decision comes out.
+//!
+//! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
+//! Guards come first, in one fixed order; then the phase speaks (one file a phase).
+
+mod blocked;
+pub mod checks;
+mod create_pr;
+mod done;
+pub mod effect;
+mod gate;
+mod guards;
+mod implement;
+pub mod policy;
+mod review;
+mod runs;
+pub mod snapshot;
+mod state;
+mod verify_merge;
+pub mod view;
+mod wait_ci;
+pub mod why;
+
+pub use effect::Effect;
+pub use guards::{Guard, GuardReport, explain};
+pub use policy::Policy;
+pub use snapshot::{Order, Snapshot};
+pub use why::Why;
+
+use crate::model::ids::Timestamp;
+use crate::model::phase::Phase;
+use view::View;
+
+/// What is to happen with an issue now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// One change; then look again.
+    Do(Box<Effect>, Why),
+    /// Nothing now.
+    Wait {
+        /// When to look again; `None`: at the next cycle.
+        until: Option<Timestamp>,
+        /// What is waited for.
+        why: Why,
+    },
+    /// Nothing any more.
+    Finished(Why),
+}
+
+impl Decision {
+    pub(crate) fn act(effect: Effect, why: Why) -> Self {
+        Self::Do(Box::new(effect), why)
+    }
+
+    pub(crate) fn wait(why: Why) -> Self {
+        Self::Wait { until: None, why }
+    }
+
+    pub(crate) fn wait_until(until: Timestamp, why: Why) -> Self {
+        Self::Wait {
+            until: Some(until),
+            why,
+        }
+    }
+
+    /// The reason.
+    pub fn why(&self) -> &Why {
+        match self {
+            Self::Do(_, why) | Self::Wait { why, .. } | Self::Finished(why) => why,
+        }
+    }
+}
+
+/// Decides. `now` is GitHub's clock where the snapshot is fresh.
+pub fn decide(seen: &Snapshot, policy: &Policy, now: Timestamp) -> Decision {
+    let view = match View::of(seen, policy, now) {
+        Ok(view) => view,
+        Err(decision) => return *decision,
+    };
+    if let Some(decision) = guards::first(&view) {
+        return decision;
+    }
+    by_phase(&view)
+}
+
+fn by_phase(view: &View<'_>) -> Decision {
+    match view.phase() {
+        Phase::Start | Phase::Implement => implement::decide(view),
+        Phase::Simplify | Phase::AiReview => review::decide(view),
+        Phase::CreatePr => create_pr::decide(view),
+        Phase::WaitCi => wait_ci::decide(view),
+        Phase::VerifyMerge => verify_merge::decide(view),
+        Phase::Done => done::decide(view),
+        Phase::WaitForClarification => blocked::resume_from_question(view),
+    }
+}

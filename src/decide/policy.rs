@@ -1,0 +1,108 @@
+//! What the user's configuration says, as far as decisions depend on it.
+
+use std::time::Duration;
+
+use crate::model::ids::{BranchName, IssueNumber, Login, RefName};
+use crate::model::issue::Association;
+use crate::model::labels::LabelNames;
+use crate::model::lease::LeaseMargins;
+use crate::model::pr::MergeMethod;
+
+/// Whose approval a merge needs, besides green checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ApprovalRule {
+    /// Nobody's.
+    None,
+    /// GitHub's decision, or where it gives none an approval of a trusted person.
+    GitHub,
+    /// Besides that, an approval by somebody who is not a bot.
+    Human,
+}
+
+/// The rules for one repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Label names.
+    pub labels: LabelNames,
+    /// The word that opens a lock marker, `claude-lock`.
+    pub marker: String,
+    /// Namespace of lease refs.
+    pub namespace: String,
+    /// Time to live of our leases.
+    pub lease_ttl: Duration,
+    /// Margins of the lease arithmetic.
+    pub lease_margins: LeaseMargins,
+    /// Issues of this repository that may run an agent at once, over all machines.
+    pub slots: u32,
+    /// A manual or foreign marker younger than this is live.
+    pub stale_window: Duration,
+    /// A busy label without a lease ref is stale after this.
+    pub lock_ttl: Duration,
+    /// Trusted associations.
+    pub trusted_associations: Vec<Association>,
+    /// Trusted logins.
+    pub trusted_logins: Vec<Login>,
+    /// Bots whose comments count.
+    pub trusted_bots: Vec<Login>,
+    /// An assignee that does not stop us, besides the operator.
+    pub target_assignee: Option<Login>,
+    /// The branch of issue 42 is `<prefix>42`.
+    pub branch_prefix: String,
+    /// Failed tries in one phase before it blocks.
+    pub max_retries: u32,
+    /// Agent runs an issue may use in all; 0 = no cap.
+    pub max_agent_runs: u32,
+    /// Is a `simplify` agent configured?
+    pub simplify: bool,
+    /// Is `worktree_setup` configured?
+    pub setup: bool,
+    /// Approval.
+    pub approval: ApprovalRule,
+    /// Merge method.
+    pub merge_method: MergeMethod,
+    /// Are the merge commit's checks awaited?
+    pub post_merge_ci: bool,
+    /// How long a merge commit may stand without any check.
+    pub post_merge_grace: Duration,
+    /// How long a head may stand without any check.
+    pub ci_start_grace: Duration,
+    /// Is the branch deleted after the merge?
+    pub delete_branch: bool,
+    /// Names of the agents, for the busy label: first word of the first command.
+    pub agent_names: AgentNames,
+}
+
+/// First word of each phase's first command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentNames {
+    /// Implement.
+    pub implement: String,
+    /// Simplify.
+    pub simplify: String,
+    /// Review.
+    pub review: String,
+}
+
+impl Policy {
+    /// The branch of an issue's work.
+    pub fn branch(&self, issue: IssueNumber) -> Option<BranchName> {
+        BranchName::new(format!("{}{issue}", self.branch_prefix)).ok()
+    }
+
+    /// The lease ref of an issue.
+    pub fn issue_ref(&self, issue: IssueNumber) -> Option<RefName> {
+        RefName::new(format!("refs/{}/issue-{issue}", self.namespace)).ok()
+    }
+
+    /// The lease refs of the slots, lowest first.
+    pub fn slot_refs(&self) -> Vec<RefName> {
+        (1..=self.slots)
+            .filter_map(|slot| RefName::new(format!("refs/{}/slot-{slot}", self.namespace)).ok())
+            .collect()
+    }
+
+    /// Where an issue's unfinished work is kept for the next holder.
+    pub fn wip_ref(&self, issue: IssueNumber) -> Option<RefName> {
+        RefName::new(format!("refs/{}/wip/issue-{issue}", self.namespace)).ok()
+    }
+}

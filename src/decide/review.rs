@@ -1,0 +1,103 @@
+//! `simplify` and `ai_review`: a second and a third pair of eyes, each with a fresh context.
+
+use crate::model::phase::Phase;
+use crate::model::run::{RunFacts, RunKind};
+use crate::model::state::BlockedReason;
+
+use super::runs::{self, Progress};
+use super::view::View;
+use super::{Decision, Why};
+
+pub(super) fn decide(view: &View<'_>) -> Decision {
+    let kind = if view.phase() == Phase::Simplify {
+        RunKind::Simplify
+    } else {
+        RunKind::Review
+    };
+    // A simplify phase outlives the configuration that asked for it.
+    if kind == RunKind::Simplify && !view.policy.simplify {
+        let mut state = view.next_state();
+        state.open_run = None;
+        state.next_action = Phase::AiReview;
+        return view.write(
+            state,
+            Why::Next {
+                what: "no simplify agent is configured",
+            },
+        );
+    }
+    match runs::drive(view, kind) {
+        Progress::Not(decision) => decision,
+        Progress::Succeeded(run) => collect(view, run, kind),
+    }
+}
+
+fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
+    if let Some(decision) = runs::harvest(view, run) {
+        return decision;
+    }
+    let Some(tree) = view.worktree() else {
+        return Decision::wait(Why::ClaimWithoutLease);
+    };
+    // The reviewer may have mended things itself: what is pushed must be what was verified.
+    let changed = view.state.head_sha.as_ref() != Some(&tree.head);
+    if changed && let Some(decision) = runs::verify(view, run) {
+        return decision;
+    }
+    let wants_changes = run
+        .review
+        .as_ref()
+        .is_some_and(|text| !text.trim().is_empty());
+    if kind == RunKind::Review && wants_changes {
+        return send_back(view);
+    }
+    let mut state = view.next_state();
+    state.iteration = 0;
+    state.pending_questions = None;
+    state.head_sha = Some(tree.head.clone());
+    if changed && view.has_verify_steps() {
+        state.verified_sha = Some(tree.head.clone());
+    }
+    let end = view.run_end();
+    let why = Why::RunEnded {
+        kind,
+        ok: true,
+        end,
+    };
+    if kind == RunKind::Simplify {
+        if let Some(decision) = view.before_run() {
+            return decision;
+        }
+        return view.write(runs::advance_to(view, state, RunKind::Review), why);
+    }
+    state.open_run = None;
+    state.review_rounds = 0;
+    state.next_action = Phase::CreatePr;
+    view.write(state, why)
+}
+
+/// The reviewer asks for changes: back to implement, a limited number of times.
+fn send_back(view: &View<'_>) -> Decision {
+    let rounds = view.state.review_rounds + 1;
+    let mut state = view.next_state();
+    state.review_rounds = rounds;
+    if rounds > view.policy.max_retries {
+        let reason = BlockedReason::ReviewFailed;
+        let detail = format!("the reviewer still asks for changes after {rounds} rounds");
+        view.mark_blocked(&mut state, reason, detail);
+        return view.write(state, Why::Blocking { reason });
+    }
+    if let Some(decision) = view.before_run() {
+        return decision;
+    }
+    let state = runs::advance_to(view, state, RunKind::Implement);
+    let end = view.run_end();
+    view.write(
+        state,
+        Why::RunEnded {
+            kind: RunKind::Review,
+            ok: false,
+            end,
+        },
+    )
+}

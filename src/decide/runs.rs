@@ -1,0 +1,403 @@
+//! What the agent phases share: reserve an attempt, start its run, collect what it left.
+
+use crate::model::labels::Status;
+use crate::model::phase::Phase;
+use crate::model::run::{RunExit, RunFacts, RunKey, RunKind, RunStatus};
+use crate::model::state::{BlockedReason, IssueState};
+
+use super::effect::{Effect, RunPlan, WorktreePlan};
+use super::view::View;
+use super::{Decision, Why};
+
+/// How far the phase's run is.
+pub(super) enum Progress<'a> {
+    /// Something has to be done or waited for first.
+    Not(Decision),
+    /// It succeeded; this is what it left.
+    Succeeded(&'a RunFacts),
+}
+
+/// Carries the phase's agent run as far as it goes.
+pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
+    let Some(key) = view.state.open_run.clone().filter(|key| key.kind == kind) else {
+        return Progress::Not(reserve(view, kind));
+    };
+    let Some(run) = view.run(&key) else {
+        return Progress::Not(start_or_reserve(view, &key));
+    };
+    match &run.status {
+        RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
+        RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
+        RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
+        RunStatus::Ended(exit) => {
+            let detail = failure_text(run, exit);
+            Progress::Not(retry(view, kind, BlockedReason::AgentFailed, &detail))
+        }
+    }
+}
+
+fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
+    Decision::wait(Why::RunGoing {
+        run: key.clone(),
+        since,
+        frozen,
+    })
+}
+
+/// Reserves an attempt: the counters go up before the run, so a crash can only over-count.
+fn reserve(view: &View<'_>, kind: RunKind) -> Decision {
+    if let Some(decision) = over_budget(view) {
+        return decision;
+    }
+    if let Some(decision) = prepare(view, kind) {
+        return decision;
+    }
+    let mut state = view.next_state();
+    reserve_into(view, &mut state, kind);
+    view.write(
+        state,
+        Why::Next {
+            what: "reserve a run",
+        },
+    )
+}
+
+/// A run without a folder: under its own claim it is started under the same number, under a new one
+/// nobody knows whether the old holder started it.
+fn start_or_reserve(view: &View<'_>, key: &RunKey) -> Decision {
+    if view.proof().map(crate::model::lease::ClaimProof::epoch) != Some(key.epoch) {
+        return reserve(view, key.kind);
+    }
+    if let Some(decision) = prepare(view, key.kind) {
+        return decision;
+    }
+    start(view, key)
+}
+
+fn start(view: &View<'_>, key: &RunKey) -> Decision {
+    let refs = std::iter::once(view.issue_ref.clone())
+        .chain(view.slot())
+        .collect();
+    let tasks = if key.kind == RunKind::Implement {
+        view.open_tasks()
+    } else {
+        Vec::new()
+    };
+    let plan = RunPlan {
+        key: key.clone(),
+        tasks,
+        refs,
+    };
+    let what = match key.kind {
+        RunKind::Setup => "set the worktree up",
+        RunKind::Implement => "start the agent",
+        RunKind::Simplify => "start the simplifying agent",
+        RunKind::Review => "start the reviewing agent",
+        RunKind::Verify => "start the verify steps",
+    };
+    Decision::act(Effect::StartRun(plan), Why::Next { what })
+}
+
+/// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
+fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
+    if let Some(decision) = view.before_run() {
+        return Some(decision);
+    }
+    if let Some(signals) = view.missing_signals(agent_name(view, kind)) {
+        return Some(Decision::act(Effect::PlaceSignals(signals), Why::ShowClaim));
+    }
+    worktree(view).or_else(|| set_up(view))
+}
+
+/// The worktree, made from the pushed branch, another holder's saved work, or the base.
+pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
+    if view.worktree().is_some() {
+        return None;
+    }
+    let pushed = view
+        .remote_head()
+        .map(|_| crate::model::ids::RefName::of_branch(&view.branch));
+    let saved = view.policy.wip_ref(view.issue.number);
+    let saved = saved.filter(|name| view.seen.look.refs.contains_key(name));
+    let plan = WorktreePlan {
+        branch: view.branch.clone(),
+        from: saved.or(pushed),
+    };
+    Some(Decision::act(
+        Effect::MakeWorktree(plan),
+        Why::Next {
+            what: "make the worktree",
+        },
+    ))
+}
+
+fn set_up(view: &View<'_>) -> Option<Decision> {
+    if !view.policy.setup || view.worktree().is_some_and(|tree| tree.set_up) {
+        return None;
+    }
+    let proof = view.proof()?;
+    let key = RunKey {
+        issue: view.issue.number,
+        epoch: proof.epoch(),
+        seq: view.state.attempt,
+        kind: RunKind::Setup,
+    };
+    Some(match view.run(&key).map(|run| (run, &run.status)) {
+        None | Some((_, RunStatus::Reserved)) => start(view, &key),
+        Some((_, RunStatus::Running { since, frozen })) => going(&key, *since, *frozen),
+        Some((_, RunStatus::Ended(exit))) if exit.success() => Decision::act(
+            Effect::MarkSetUp,
+            Why::Next {
+                what: "the worktree is set up",
+            },
+        ),
+        Some((run, RunStatus::Ended(exit))) => {
+            view.block(BlockedReason::SetupFailed, failure_text(run, exit))
+        }
+    })
+}
+
+/// The cap is the backstop against an issue that is subtly impossible.
+fn over_budget(view: &View<'_>) -> Option<Decision> {
+    let cap = view.policy.max_agent_runs;
+    if cap == 0 {
+        return None;
+    }
+    let cap = cap + view.state.extra_agent_runs;
+    (view.state.total_agent_runs >= cap).then(|| {
+        view.block(
+            BlockedReason::BudgetExhausted,
+            format!(
+                "{} agent runs were used of {cap} (`issue_max_agent_runs`)",
+                view.state.total_agent_runs
+            ),
+        )
+    })
+}
+
+/// Writes the reservation of the next run of `kind` into `state`.
+pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
+    let Some(proof) = view.proof() else { return };
+    // Numbers start again with each claim: the key carries the epoch.
+    let same_claim = view.state.epoch == Some(proof.epoch());
+    state.attempt = if same_claim {
+        view.state.attempt + 1
+    } else {
+        1
+    };
+    state.total_agent_runs += 1;
+    state.next_action = match kind {
+        RunKind::Implement => Phase::Implement,
+        RunKind::Simplify => Phase::Simplify,
+        RunKind::Review => Phase::AiReview,
+        RunKind::Setup | RunKind::Verify => state.next_action,
+    };
+    state.open_run = Some(RunKey {
+        issue: view.issue.number,
+        epoch: proof.epoch(),
+        seq: state.attempt,
+        kind,
+    });
+    state.last_agent = Some(agent_name(view, kind).to_owned());
+    state.busy_owner.clone_from(&view.seen.host);
+    state.busy_since = Some(view.now);
+}
+
+/// Moves on to the next agent phase, its run reserved in the same write where the budget allows.
+pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
+    let cap = view.policy.max_agent_runs;
+    state.open_run = None;
+    let allowed = cap == 0 || state.total_agent_runs < cap + state.extra_agent_runs;
+    if allowed {
+        reserve_into(view, &mut state, kind);
+    } else {
+        state.next_action = match kind {
+            RunKind::Simplify => Phase::Simplify,
+            RunKind::Review => Phase::AiReview,
+            RunKind::Implement | RunKind::Setup | RunKind::Verify => Phase::Implement,
+        };
+    }
+    state
+}
+
+/// One more try in the phase, or blocked when there were enough.
+pub(super) fn retry(
+    view: &View<'_>,
+    kind: RunKind,
+    reason: BlockedReason,
+    detail: &str,
+) -> Decision {
+    let tries = view.state.iteration + 1;
+    let mut state = view.next_state();
+    state.iteration = tries;
+    if tries > view.policy.max_retries {
+        let detail = format!("after {tries} tries: {detail}");
+        view.mark_blocked(&mut state, reason, detail);
+        return view.write(state, Why::Blocking { reason });
+    }
+    if let Some(decision) = view.before_run() {
+        return decision;
+    }
+    if let Some(decision) = over_budget(view) {
+        return decision;
+    }
+    let end = view.run_end();
+    let state = advance_to(view, state, kind);
+    view.write(
+        state,
+        Why::RunEnded {
+            kind,
+            ok: false,
+            end,
+        },
+    )
+}
+
+/// What every successful agent run goes through before its result is used.
+pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
+    if let Some(question) = run.question.as_ref().filter(|text| !text.trim().is_empty()) {
+        return Some(ask(view, question));
+    }
+    let Some(tree) = view.worktree() else {
+        return Some(retry(
+            view,
+            run.key.kind,
+            BlockedReason::WorktreeFailed,
+            "the worktree is gone",
+        ));
+    };
+    // Verify steps may leave files of their own; what is dirty after them is not the agent's work.
+    let verified = view
+        .run(&view.companion(&run.key, RunKind::Verify))
+        .is_some();
+    if tree.dirty && !verified {
+        let message = commit_message(view, run.key.kind);
+        let what = Why::Next {
+            what: "commit what the agent left uncommitted",
+        };
+        return Some(Decision::act(Effect::CommitWork { message }, what));
+    }
+    save(view)
+}
+
+/// The work is pushed to where the next holder finds it, so that it is never paid for twice.
+fn save(view: &View<'_>) -> Option<Decision> {
+    let tree = view.worktree()?;
+    let to = view.policy.wip_ref(view.issue.number)?;
+    let expected = view.seen.look.refs.get(&to).cloned();
+    if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
+        return None;
+    }
+    let effect = Effect::SaveWork {
+        to,
+        sha: tree.head.clone(),
+        expected,
+    };
+    Some(view.under_claim(
+        effect,
+        Why::Next {
+            what: "save the work",
+        },
+    ))
+}
+
+/// Carries the verify steps that follow a run; `None`: they succeeded, or there are none.
+pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
+    if !view.has_verify_steps() {
+        return None;
+    }
+    let key = view.companion(&run.key, RunKind::Verify);
+    match view.run(&key).map(|run| (run, &run.status)) {
+        None | Some((_, RunStatus::Reserved)) => {
+            Some(view.before_run().unwrap_or_else(|| start(view, &key)))
+        }
+        Some((_, RunStatus::Running { since, frozen })) => Some(going(&key, *since, *frozen)),
+        Some((_, RunStatus::Ended(exit))) if exit.success() => None,
+        Some((verify, RunStatus::Ended(exit))) => {
+            let detail = failure_text(verify, exit);
+            Some(retry(
+                view,
+                RunKind::Implement,
+                BlockedReason::VerifyFailed,
+                &detail,
+            ))
+        }
+    }
+}
+
+/// The agent asked: nothing goes on before a person answers.
+fn ask(view: &View<'_>, question: &str) -> Decision {
+    let mut state = view.next_state();
+    state.asked_in = Some(view.state.next_action);
+    state.next_action = Phase::WaitForClarification;
+    state.pending_questions = Some(crate::model::comment::head(question, 4096).to_owned());
+    view.mark_blocked(
+        &mut state,
+        BlockedReason::Clarification,
+        "the agent asks".to_owned(),
+    );
+    view.write(
+        state,
+        Why::Blocking {
+            reason: BlockedReason::Clarification,
+        },
+    )
+}
+
+/// How a run failed, for people: the end, and the last lines it printed.
+pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
+    use crate::model::run::RunEnd;
+    let how = match (exit.end, exit.code, exit.signal) {
+        (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
+        (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
+        (RunEnd::Exited, None, None) => "ended without a status".to_owned(),
+        (RunEnd::StartupTimeout, ..) => "printed nothing after its start".to_owned(),
+        (RunEnd::IdleTimeout, ..) => "fell silent".to_owned(),
+        (RunEnd::TotalTimeout, ..) => "took too long".to_owned(),
+        (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
+        (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
+        (RunEnd::Stopped, ..) => "was stopped".to_owned(),
+        (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
+    };
+    format!("{} `{}` {how}", run.key.kind, run.label)
+}
+
+/// The agent whose name the busy label carries.
+fn agent_name<'a>(view: &'a View<'_>, kind: RunKind) -> &'a str {
+    let names = &view.policy.agent_names;
+    match kind {
+        RunKind::Simplify => &names.simplify,
+        RunKind::Review => &names.review,
+        RunKind::Implement | RunKind::Setup | RunKind::Verify => &names.implement,
+    }
+}
+
+fn commit_message(view: &View<'_>, kind: RunKind) -> String {
+    let verb = match kind {
+        RunKind::Simplify => "Simplify",
+        RunKind::Review => "Mend after review",
+        RunKind::Implement | RunKind::Setup | RunKind::Verify => "Implement",
+    };
+    format!(
+        "{verb}: {}\n\nFor issue {}.",
+        view.issue.title, view.issue.number
+    )
+}
+
+impl View<'_> {
+    /// How the open run ended, for reasons.
+    pub(super) fn run_end(&self) -> crate::model::run::RunEnd {
+        let ended = self.state.open_run.as_ref().and_then(|key| self.run(key));
+        match ended.map(|run| &run.status) {
+            Some(RunStatus::Ended(exit)) => exit.end,
+            Some(RunStatus::Reserved | RunStatus::Running { .. }) | None => {
+                crate::model::run::RunEnd::Exited
+            }
+        }
+    }
+
+    /// The busy label of a run of this kind.
+    pub fn busy_status(&self, kind: RunKind) -> Status {
+        Status::Busy(agent_name(self, kind).to_owned())
+    }
+}

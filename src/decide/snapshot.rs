@@ -1,0 +1,47 @@
+//! Everything a decision is made from. Gathered by `engine::observe`; nothing is asked for later.
+
+use std::collections::BTreeMap;
+
+use crate::model::ids::{BranchName, Login, RefName, Timestamp};
+use crate::model::lease::LeaseCommit;
+use crate::model::local::LocalFacts;
+use crate::model::look::Look;
+use crate::model::repo::{Permission, Repository};
+
+/// The world as it was seen, for one issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The repository and the operator.
+    pub repo: Repository,
+    /// The base branch, configured or GitHub's default; `None`: there is none.
+    pub base: Option<BranchName>,
+    /// What GitHub says.
+    pub look: Look,
+    /// What this machine says.
+    pub local: LocalFacts,
+    /// Is the remote branch's head contained in the worktree's head? `None`: one of them is missing.
+    pub remote_contained: Option<bool>,
+    /// `host:pid` of this process, for `busy_owner`.
+    pub host: Option<String>,
+    /// Permissions of logins that nothing else tells about.
+    pub people: BTreeMap<Login, Permission>,
+    /// When this home saw the present lease commit for the first time.
+    pub lease_first_seen: Option<Timestamp>,
+    /// Where every slot is taken: the issue leases that the slots' messages name. Absent: no such ref.
+    pub slot_owners: BTreeMap<RefName, LeaseCommit>,
+    /// Were the slot owners looked up?
+    pub slot_owners_known: bool,
+    /// What a person asked for on the command line.
+    pub order: Order,
+}
+
+/// What a person at this terminal asked for. Counts as an order of a trusted person.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Order {
+    /// `ghswarm resume N`.
+    pub resume: bool,
+    /// `--more-runs K`.
+    pub more_runs: u32,
+    /// `--force`: do not wait for `wait_until`.
+    pub now: bool,
+}

@@ -1,0 +1,220 @@
+//! Which state counts, and how the next one is made from it.
+
+use crate::model::body::{ParsedBody, StateBlock};
+use crate::model::comment::Checkpoint;
+use crate::model::issue::BodyEdit;
+use crate::model::phase::Phase;
+use crate::model::pr::PrState;
+use crate::model::run::RunKey;
+use crate::model::state::{BlockedReason, IssueState};
+use crate::model::trust::TextTrust;
+
+use super::effect::{Effect, StateWrite};
+use super::view::{StateSource, View};
+use super::{Decision, Snapshot, Why};
+
+/// The state that counts, and where it comes from (protocol.md, sections 1 and 8).
+pub(super) fn resolve(
+    seen: &Snapshot,
+    body: &ParsedBody,
+    checkpoint: Option<&Checkpoint>,
+    trust: &TextTrust,
+) -> (IssueState, StateSource) {
+    let copy = checkpoint
+        .and_then(|c| c.state.clone())
+        .filter(|state| is_here(seen, state));
+    // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
+    if !matches!(trust, TextTrust::Trusted) {
+        return copy.map_or_else(
+            || (IssueState::default(), StateSource::Fresh),
+            |state| (state, StateSource::Checkpoint),
+        );
+    }
+    match (&body.state, copy) {
+        (StateBlock::Newer { version }, _) => (IssueState::default(), StateSource::Newer(*version)),
+        (StateBlock::Found { state, .. }, copy) if is_here(seen, state) => match copy {
+            // An edit from an old browser tab puts an older block back: counters must not fall.
+            Some(copy) if copy.rev > state.rev => (copy, StateSource::Restored),
+            _ => ((**state).clone(), StateSource::Body),
+        },
+        (_, Some(copy)) => (copy, StateSource::Restored),
+        (
+            StateBlock::Invalid {
+                message,
+                line,
+                column,
+            },
+            None,
+        ) => (
+            IssueState::default(),
+            StateSource::Damaged {
+                message: message.clone(),
+                line: *line,
+                column: *column,
+            },
+        ),
+        (StateBlock::Absent | StateBlock::Found { .. }, None) => from_facts(seen),
+    }
+}
+
+/// A copied or transferred issue carries another one's state: that is no state at all.
+fn is_here(seen: &Snapshot, state: &IssueState) -> bool {
+    let issue = seen.look.issue.as_ref().map(|issue| issue.number);
+    state.repo_id.is_none_or(|id| id == seen.repo.id)
+        && state.issue.is_none_or(|number| Some(number) == issue)
+}
+
+/// Neither block nor checkpoint: an open pull request of ours says that it is not a fresh issue.
+fn from_facts(seen: &Snapshot) -> (IssueState, StateSource) {
+    let ours = seen.look.prs.iter().find(|pr| {
+        pr.state == PrState::Open
+            && pr.head_repo == Some(seen.repo.id)
+            && pr
+                .author
+                .as_ref()
+                .is_some_and(|a| a.login == seen.repo.operator)
+    });
+    match ours {
+        None => (IssueState::default(), StateSource::Fresh),
+        Some(pr) => {
+            let mut state = IssueState {
+                pr_number: Some(pr.number),
+                pr_url: Some(pr.url.clone()),
+                branch_name: Some(pr.head_ref.clone()),
+                head_sha: Some(pr.head_sha.clone()),
+                head_since: Some(seen.look.at),
+                next_action: Phase::WaitCi,
+                ..IssueState::default()
+            };
+            Phase::WaitCi.name().clone_into(&mut state.phase);
+            (state, StateSource::Restored)
+        }
+    }
+}
+
+/// Edits of people that landed between our read and our write: what they wrote is not in the body
+/// that we wrote (protocol.md, section 1).
+pub(super) fn lost_edits<'a>(view: &View<'a>) -> Vec<&'a BodyEdit> {
+    let edits = &view.seen.look.edits;
+    if view.source != StateSource::Body || view.state.rev == 0 {
+        return Vec::new();
+    }
+    // Without a remembered edit the body had never been edited: its creation is the first entry.
+    let base = match &view.state.base_edit {
+        None => Some(0),
+        Some(id) => edits.iter().position(|edit| edit.id == *id),
+    };
+    let Some(base) = base else { return Vec::new() };
+    let after = edits.iter().enumerate().skip(base + 1);
+    let ours = after
+        .clone()
+        .find(|(_, edit)| is_our_write(view, edit))
+        .map(|(index, _)| index);
+    let Some(ours) = ours else { return Vec::new() };
+    edits[base + 1..ours].iter().collect()
+}
+
+fn is_our_write(view: &View<'_>, edit: &BodyEdit) -> bool {
+    let by_us = edit
+        .editor
+        .as_ref()
+        .is_some_and(|e| e.login == *view.operator());
+    match &edit.text {
+        _ if !by_us => false,
+        // GitHub keeps no text: the operator's first edit after the remembered one is taken for ours.
+        None => true,
+        Some(text) => match crate::model::body::parse(text).state {
+            StateBlock::Found { state, .. } => state.rev == view.state.rev,
+            StateBlock::Absent | StateBlock::Newer { .. } | StateBlock::Invalid { .. } => false,
+        },
+    }
+}
+
+impl View<'_> {
+    /// The next state to write: everything as it is, the book-keeping done.
+    pub(super) fn next_state(&self) -> IssueState {
+        let mut state = self.state.clone();
+        state.v = 1;
+        state.rev += 1;
+        state.repo_id = Some(self.seen.repo.id);
+        state.issue = Some(self.issue.number);
+        state.branch_name = Some(self.branch.clone());
+        if let Some(proof) = self.proof() {
+            state.epoch = Some(proof.epoch());
+            state.claim = Some(proof.claim().clone());
+        }
+        state.base_edit = self.seen.look.edits.last().map(|edit| edit.id.clone());
+        state
+    }
+
+    /// Writes `state` (made by `next_state`), or first takes the claim that a write needs.
+    pub(super) fn write(&self, state: IssueState, why: Why) -> Decision {
+        self.write_ticking(state, Vec::new(), why)
+    }
+
+    /// The same, and ticks tasks.
+    pub(super) fn write_ticking(
+        &self,
+        state: IssueState,
+        ticks: Vec<String>,
+        why: Why,
+    ) -> Decision {
+        let write = self.state_write(state, ticks);
+        self.under_claim(Effect::WriteState(Box::new(write)), why)
+    }
+
+    /// What is written for `state`.
+    pub(super) fn state_write(&self, mut state: IssueState, ticks: Vec<String>) -> StateWrite {
+        let phase = if state.is_blocked() {
+            "blocked"
+        } else {
+            state.next_action.name()
+        };
+        phase.clone_into(&mut state.phase);
+        StateWrite {
+            pr_url: state.pr_url.clone(),
+            ticks,
+            checkpoint_only: !matches!(self.trust, TextTrust::Trusted),
+            mirror: self.own_checkpoint,
+            state,
+        }
+    }
+
+    /// Blocks the issue.
+    pub(super) fn block(&self, reason: BlockedReason, detail: impl Into<String>) -> Decision {
+        let mut state = self.next_state();
+        self.mark_blocked(&mut state, reason, detail.into());
+        self.write(state, Why::Blocking { reason })
+    }
+
+    /// Notes in `state` that it is blocked.
+    pub(super) fn mark_blocked(
+        &self,
+        state: &mut IssueState,
+        reason: BlockedReason,
+        detail: String,
+    ) {
+        state.blocked_reason = Some(reason);
+        state.blocked_at = Some(self.now);
+        state.blocked_detail = Some(detail);
+        state.blocked_key = Some(format!(
+            "{}/{}-{}/{}-{}",
+            self.issue.number,
+            state.epoch.unwrap_or_default(),
+            state.attempt,
+            reason.code(),
+            state.rev
+        ));
+        state.open_run = None;
+        state.busy_owner = None;
+        state.busy_since = None;
+    }
+
+    /// The key of the run of this kind that belongs to the reserved attempt.
+    pub(super) fn companion(&self, key: &RunKey, kind: crate::model::run::RunKind) -> RunKey {
+        RunKey {
+            kind,
+            ..key.clone()
+        }
+    }
+}
