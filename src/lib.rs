@@ -4,3 +4,4 @@ pub mod adapters;
 pub mod decide;
 pub mod model;
 pub mod ports;
+pub mod sim;

@@ -226,14 +226,12 @@ pub(super) async fn contains(
     commit: &Sha,
 ) -> Result<bool, LookError> {
     let (path, wanted) = (call.folder.to_path_buf(), commit.clone());
-    match off_thread(move || contains_with_git2(&path, &wanted)).await {
-        Some(Ok(answer)) => Ok(answer),
-        Some(Err(_)) | None => {
-            let call = call.arg("merge-base").arg("--is-ancestor");
-            let answer = runner.run(&call.arg(commit.as_str()).arg("HEAD")).await?;
-            Ok(answer.code == Some(0))
-        }
+    if let Some(Ok(answer)) = off_thread(move || contains_with_git2(&path, &wanted)).await {
+        return Ok(answer);
     }
+    let call = call.arg("merge-base").arg("--is-ancestor");
+    let answer = runner.run(&call.arg(commit.as_str()).arg("HEAD")).await?;
+    Ok(answer.code == Some(0))
 }
 
 fn contains_with_git2(path: &Path, commit: &Sha) -> Result<bool, git2::Error> {

@@ -1,0 +1,4 @@
+//! The world, simulated: what `ghswarm demo` and the tests run against. It never names the core's
+//! logic, since a fake that shares it would agree with its mistakes.
+
+pub mod local;
