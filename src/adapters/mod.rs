@@ -2,5 +2,11 @@
 //! adapter calls another one or the engine; none decides anything.
 
 pub mod clock;
+pub mod events;
+mod files;
+pub mod folders;
+pub mod git;
 pub mod github;
+pub mod locks;
+pub mod memory;
 pub mod processes;

@@ -2,3 +2,4 @@
 //! logic, since a fake that shares it would agree with its mistakes.
 
 pub mod github;
+pub mod local;
