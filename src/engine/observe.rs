@@ -130,7 +130,10 @@ impl RepoEngine {
             base,
             merge_commit: hint.merge_commit.clone(),
         };
-        self.world.github.look(&at).await
+        let sent = self.world.clock.boot_time();
+        let look = self.world.github.look(&at).await?;
+        self.note_look(issue, look.at, sent);
+        Ok(look)
     }
 
     /// What this look says about what the next one should ask.

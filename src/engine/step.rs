@@ -159,7 +159,7 @@ impl RepoEngine {
         progress: &mut Progress,
     ) -> PortResult<()> {
         let result = self.perform(seen, effect).await;
-        self.record(issue, progress.end.phase, effect, why, &result);
+        self.record_step(issue, progress.end.phase, effect, why, &result);
         let performed = match result {
             Err(error) => match blocks(effect, &error) {
                 Some(reason) => self.block_after(seen, reason, &error).await?,
@@ -201,7 +201,7 @@ impl RepoEngine {
         }
     }
 
-    fn record(
+    fn record_step(
         &self,
         issue: IssueNumber,
         phase: Option<Phase>,

@@ -260,7 +260,7 @@ impl GitHub for SimGitHub {
             Op::CreateCommit,
             "create a commit".to_owned(),
             |world, ctx| {
-                let parents: Vec<String> = commit.parent.iter().map(ToString::to_string).collect();
+                let parents: Vec<String> = commit.parents.iter().map(ToString::to_string).collect();
                 let made =
                     world.new_commit(ctx, &commit.message, commit.tree.as_str(), &parents)?;
                 let sha =
