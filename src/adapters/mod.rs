@@ -1,10 +1,12 @@
-//! The real things behind the doors. The only users of vendor crates; they never call each other's
-//! doors, nor the engine. Which adapter fills which door is decided in `cli` and `main` alone.
+//! What the doors of `ports` open onto: the real things, and the only users of vendor crates. No
+//! adapter calls another one or the engine; none decides anything.
 
 pub mod clock;
 pub mod events;
 mod files;
 pub mod folders;
 pub mod git;
+pub mod github;
 pub mod locks;
 pub mod memory;
+pub mod processes;

@@ -4,7 +4,7 @@
 use crate::model::ids::{BranchName, CommentId, Epoch, Login, PrNumber, RefName, Sha, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{LeaseCommit, StolenFrom};
-use crate::model::run::RunKey;
+use crate::model::run::{RunKey, RunKind};
 use crate::model::state::IssueState;
 
 /// One change outside the process.
@@ -47,8 +47,8 @@ pub enum Effect {
     SweepRuns,
     /// Commit what the agent left uncommitted. *Done* when the worktree is clean. *Twice*: nothing to do.
     CommitWork {
-        /// The message.
-        message: String,
+        /// The run that left it.
+        kind: RunKind,
     },
     /// Push the work to where the next holder finds it. *Done* when the remote ref is at it.
     SaveWork {

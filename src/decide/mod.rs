@@ -29,6 +29,7 @@ pub use why::Why;
 
 use crate::model::ids::Timestamp;
 use crate::model::phase::Phase;
+use crate::model::state::BlockedReason;
 use view::View;
 
 /// What is to happen with an issue now.
@@ -81,6 +82,29 @@ pub fn decide(seen: &Snapshot, policy: &Policy, now: Timestamp) -> Decision {
         return decision;
     }
     by_phase(&view)
+}
+
+/// The effect that blocks the issue after the outside refused something that only a person can mend.
+/// `None`: our claim does not hold, so nothing may be written; the next look decides.
+pub fn refused(
+    seen: &Snapshot,
+    policy: &Policy,
+    now: Timestamp,
+    reason: BlockedReason,
+    detail: &str,
+) -> Option<Effect> {
+    let view = View::of(seen, policy, now).ok()?;
+    match view.block(reason, detail) {
+        Decision::Do(effect, _) => match *effect {
+            Effect::WriteState(mut write) => {
+                // The body is the very thing that cannot be written.
+                write.checkpoint_only |= reason == BlockedReason::BodyTooLarge;
+                Some(Effect::WriteState(write))
+            }
+            _ => None,
+        },
+        Decision::Wait { .. } | Decision::Finished(_) => None,
+    }
 }
 
 fn by_phase(view: &View<'_>) -> Decision {

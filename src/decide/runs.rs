@@ -271,11 +271,13 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         .run(&view.companion(&run.key, RunKind::Verify))
         .is_some();
     if tree.dirty && !verified {
-        let message = commit_message(view, run.key.kind);
         let what = Why::Next {
             what: "commit what the agent left uncommitted",
         };
-        return Some(Decision::act(Effect::CommitWork { message }, what));
+        return Some(Decision::act(
+            Effect::CommitWork { kind: run.key.kind },
+            what,
+        ));
     }
     save(view)
 }
@@ -370,18 +372,6 @@ fn agent_name<'a>(view: &'a View<'_>, kind: RunKind) -> &'a str {
         RunKind::Review => &names.review,
         RunKind::Implement | RunKind::Setup | RunKind::Verify => &names.implement,
     }
-}
-
-fn commit_message(view: &View<'_>, kind: RunKind) -> String {
-    let verb = match kind {
-        RunKind::Simplify => "Simplify",
-        RunKind::Review => "Mend after review",
-        RunKind::Implement | RunKind::Setup | RunKind::Verify => "Implement",
-    };
-    format!(
-        "{verb}: {}\n\nFor issue {}.",
-        view.issue.title, view.issue.number
-    )
 }
 
 impl View<'_> {

@@ -18,7 +18,7 @@ pub use verify::VerifyStep;
 use super::state::IssueState;
 
 /// What a body says. All ranges are bytes of that body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ParsedBody {
     /// Our state block.
     pub state: StateBlock,
@@ -41,7 +41,7 @@ impl ParsedBody {
 }
 
 /// How the state block reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum StateBlock {
     /// There is none.
     Absent,
@@ -69,7 +69,7 @@ pub enum StateBlock {
 }
 
 /// How the verify block reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum VerifyBlock {
     /// There is none: nobody wrote down what done means.
     Missing,
@@ -87,7 +87,7 @@ pub enum VerifyBlock {
 }
 
 /// One `- [ ]` item.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The first paragraph of the item as it was written, runs of white space made one blank.
     pub text: String,

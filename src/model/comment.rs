@@ -56,7 +56,7 @@ pub fn key_of(body: &str) -> Option<&str> {
 }
 
 /// What the checkpoint says: our one comment on an issue that is rewritten as work goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// The repository it was written for.
     pub repo: RepoSlug,

@@ -49,3 +49,34 @@ pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whole request; GitHub itself gives up after 10 s, its proxies after 60.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often a supervisor looks at its run at most: fast enough that a verify step of some
+/// milliseconds does not wait, slow enough to cost nothing in a run of hours.
+pub const SUPERVISE_TICK_MAX: Duration = Duration::from_millis(100);
+
+/// A tick counts at most this much on a run's clocks: what is longer was sleep or SIGSTOP, and a
+/// closed lid must not look like a silent agent.
+pub const SUPERVISE_TICK_COUNTS_MAX: Duration = Duration::from_secs(2);
+
+/// How long survivors of KILL are waited for; a process in an uninterruptible system call needs a
+/// moment, one that needs longer puts the worktree in doubt.
+pub const KILL_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// A frozen run is given up after so much time awake without an answer from GitHub.
+pub const FROZEN_AWAKE_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// A supervisor renews the lease this long after the run's end, if nobody collects the result.
+pub const COLLECT_WAIT_MAX: Duration = Duration::from_secs(2 * 3600);
+
+/// The supervisor looks at its lease refs this often, besides renewing: gh-issue-lease steals by
+/// DELETE.
+pub const LEASE_LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// After a renewal without an answer the next one is tried this soon.
+pub const RENEW_RETRY_EVERY: Duration = Duration::from_secs(10);
+
+/// How long a start waits until the new supervisor holds its lock; a loaded machine needs seconds.
+pub const SUPERVISOR_START_MAX: Duration = Duration::from_secs(30);
+
+/// A question or review file beyond this is cut, bytes: it becomes a comment or part of a prompt.
+pub const LEFT_FILE_BYTES_MAX: u64 = 256 * 1024;

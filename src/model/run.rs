@@ -204,6 +204,17 @@ pub struct RunLease {
     pub refs: Vec<super::ids::RefName>,
     /// Its time to live.
     pub ttl: Duration,
+    /// Kept free before the lease runs out, besides the kill grace: 60 s (tests shrink it).
+    pub margin: Duration,
+    /// The tree of the lease commits: the base tip's at the time of the claim.
+    pub tree: super::ids::Sha,
+    /// What the lease commits say; a renewal only changes `n`.
+    pub message: super::lease::LeaseMessage,
+    /// Boot time (of `ports::clock`) since when the lease is good: when the last claim or renewal
+    /// was sent, or when a look was sent minus the lease commit's age in its answer. `None`: not
+    /// known, the supervisor renews before it starts the first command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_since: Option<Duration>,
 }
 
 /// Why a run ended.

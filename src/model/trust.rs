@@ -50,7 +50,7 @@ fn lf(text: &str) -> String {
 }
 
 /// Whom the configuration trusts, and who we are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TrustPolicy {
     /// Associations that are trusted: by default owner, member, collaborator.
     pub associations: Vec<Association>,
@@ -144,7 +144,7 @@ pub struct TextFacts<'a> {
 }
 
 /// May the text of an issue be acted on?
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum TextTrust {
     /// Rule (a): everybody who wrote or changed it is trusted.
     Trusted,

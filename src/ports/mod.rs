@@ -8,6 +8,7 @@ pub mod folders;
 pub mod git;
 pub mod github;
 pub mod memory;
+pub mod processes;
 pub mod runs;
 
 use crate::model::ids::Timestamp;

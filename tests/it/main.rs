@@ -1,1 +1,13 @@
-//! t
+//! Tests of the whole crate from outside, one binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    clippy::needless_pass_by_value,
+    reason = "a test that meets what it did not expect shall stop there, and its helpers read best \
+              with plain values"
+)]
+
+mod adapter_github;
+mod contracts;
+mod processes;

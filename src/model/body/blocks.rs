@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::markdown::{self, Reading, is_line_start};
 
-/// Re-readings of one body. Each is needed by a block whose own text would end its HTML comment early
-/// (`-->` in a command); nobody writes that many, and without a limit it would be quadratic.
+/// Re-readings of one body, one for each closed block: what stands in a block must not change how the
+/// text behind it reads (`-->` in a command would end the HTML comment). Nobody writes that many, and
+/// without a limit it would be quadratic.
 const REREADS_MAX: usize = 16;
 
 /// The three blocks.
@@ -68,14 +69,14 @@ impl Layout {
 pub(super) fn find(body: &str) -> Layout {
     let ends = Kind::ALL.map(|kind| block_ends(body, kind));
     let mut masked: Option<String> = None;
-    let mut hidden_blocks: Vec<Block> = Vec::new();
+    let mut masked_blocks: Vec<Block> = Vec::new();
     loop {
         let text = masked.as_deref().unwrap_or(body);
         let reading = markdown::read(text);
-        let may_mask = hidden_blocks.len() < REREADS_MAX;
-        let (mut blocks, misread) = pick(body, &reading, &ends, may_mask);
-        let Some(block) = misread else {
-            blocks.append(&mut hidden_blocks);
+        let may_mask = masked_blocks.len() < REREADS_MAX;
+        let (mut blocks, closed) = pick(body, &reading, &ends, may_mask);
+        let Some(block) = closed else {
+            blocks.append(&mut masked_blocks);
             blocks.sort_by_key(|block| block.span.start);
             let inside = |at: usize| {
                 let before = blocks.partition_point(|block| block.span.start <= at);
@@ -86,12 +87,12 @@ pub(super) fn find(body: &str) -> Layout {
             return Layout { blocks, reading };
         };
         masked = Some(mask(text, &block.span));
-        hidden_blocks.push(block);
+        masked_blocks.push(block);
     }
 }
 
-/// Goes through the comments in order. The second value is the first block that Markdown reads as
-/// something else than one comment; the rest of the reading is worthless then.
+/// Goes through the comments in order. The second value is the first closed block, which is to be masked
+/// before the text behind it is read.
 fn pick(
     body: &str,
     reading: &Reading,
@@ -99,8 +100,7 @@ fn pick(
     may_mask: bool,
 ) -> (Vec<Block>, Option<Block>) {
     let mut blocks: Vec<Block> = Vec::new();
-    for comment in &reading.comments {
-        let start = comment.span.start;
+    for &start in &reading.comments {
         if blocks.last().is_some_and(|block| block.span.end > start) {
             continue;
         }
@@ -127,7 +127,7 @@ fn pick(
             span: start..end.end,
             content: Some(content_from..end.start),
         };
-        if may_mask && comment.span.end != end.end {
+        if may_mask {
             return (blocks, Some(block));
         }
         blocks.push(block);

@@ -16,20 +16,13 @@ pub(crate) struct TaskSpan {
     pub(crate) box_at: usize,
 }
 
-/// An HTML comment that opens at the start of a line, outside code, quotes and folded parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommentSpan {
-    /// From `<` to behind `-->`, or to the end of the HTML block if it is never closed.
-    pub(crate) span: Range<usize>,
-}
-
 /// What Markdown makes of a text. All ranges are bytes of that text.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     /// In the order of the text.
     pub(crate) tasks: Vec<TaskSpan>,
-    /// In the order of the text.
-    pub(crate) comments: Vec<CommentSpan>,
+    /// Where HTML comments open at the start of a line, outside code, quotes and folded parts.
+    pub(crate) comments: Vec<usize>,
     /// Code, quotes, HTML and folded parts: disjoint, in the order of the text.
     hidden: Vec<Range<usize>>,
     /// Code and quotes alone, likewise.
@@ -179,7 +172,7 @@ impl Walk<'_> {
                 let end = rest.get(2..).and_then(|tail| tail.find("-->"));
                 let end = end.map_or(piece.end, |end| at + 2 + end + 3);
                 if self.folded == 0 && self.quotes == 0 && is_line_start(self.text, at) {
-                    self.found.comments.push(CommentSpan { span: at..end });
+                    self.found.comments.push(at);
                 }
                 at = end;
                 continue;

@@ -167,7 +167,7 @@ fn edit(body: &str, layout: &Layout, change: &BodyChange<'_>) -> Result<String, 
         }
     }
     let rewritten = apply(body, edits);
-    check_sizes(&rewritten)?;
+    check(&rewritten, change)?;
     Ok(rewritten)
 }
 
@@ -198,7 +198,7 @@ fn render_pr_link(url: &str, newline: &str) -> Result<String, RewriteError> {
     Ok(format!("{start} -->{newline}PR: {url}{newline}{end} -->"))
 }
 
-fn check_sizes(body: &str) -> Result<(), RewriteError> {
+fn check(body: &str, change: &BodyChange<'_>) -> Result<(), RewriteError> {
     let chars = body.chars().count();
     if chars > limits::BODY_CHARS_MAX {
         return Err(RewriteError::TooLarge { chars });
@@ -213,7 +213,22 @@ fn check_sizes(body: &str) -> Result<(), RewriteError> {
     if bytes > limits::STATE_BYTES_MAX {
         return Err(RewriteError::BlocksTooLarge { bytes });
     }
-    Ok(())
+    match read_state(body, &layout) {
+        // Where a second block was taken out, what stood around it may read as a block now.
+        StateBlock::Invalid {
+            message,
+            line,
+            column,
+        } if change.state.is_some() => Err(RewriteError::StateInvalid {
+            message,
+            line,
+            column,
+        }),
+        StateBlock::Invalid { .. }
+        | StateBlock::Absent
+        | StateBlock::Found { .. }
+        | StateBlock::Newer { .. } => Ok(()),
+    }
 }
 
 /// CRLF if most lines end so: GitHub's web editor writes CRLF, its API keeps what it gets.

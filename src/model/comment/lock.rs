@@ -13,7 +13,7 @@ use super::head_lines;
 use crate::model::ids::{ClaimId, IssueNumber, Login, Timestamp};
 
 /// Who placed a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LockBy {
     /// `by=loop`: as live as its lease.
     Loop,
@@ -35,7 +35,7 @@ impl LockBy {
 }
 
 /// A lock marker. What a tool left out or wrote in another form is `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LockMarker {
     /// Who.
     pub operator: Option<Login>,

@@ -9,7 +9,7 @@ const APPROVE_DIGITS_MIN: usize = 12;
 const SHA_DIGITS_MIN: usize = 7;
 
 /// A line `/ghswarm …` of a comment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Command {
     /// `approve HEX`: the text with this hash may be acted on.
     Approve {

@@ -85,6 +85,17 @@ proptest! {
     }
 
     #[test]
+    fn what_is_restored_is_read_back_and_the_rest_survives(body in bodies(), state in states()) {
+        let change = BodyChange { state: Some(&state), ..Default::default() };
+        let Ok(written) = restore(&body, &change) else { return Ok(()) };
+        prop_assert_eq!(found(&written), state.clone());
+        if blocks::find(&body).of(Kind::State).count() < 2 {
+            prop_assert_eq!(without_our_blocks(&written), without_our_blocks(&body));
+        }
+        prop_assert_eq!(rewrite(&written, &change).unwrap(), written);
+    }
+
+    #[test]
     fn ticking_changes_boxes_only(body in bodies()) {
         let parsed = parse(&body);
         if !matches!(parsed.state, StateBlock::Absent | StateBlock::Found { .. }) { return Ok(()) }

@@ -1,0 +1,187 @@
+//! A run folder: its file names, its lock, and how its files are written. It decides nothing about
+//! the run; `facts` reads the folder, `start` and `host` write it.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::model::ids::Timestamp;
+use crate::ports::{PortError, Refusal};
+
+/// `started.json`: written once, exclusively, by the one supervisor that has the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// The supervisor.
+    pub pid: u32,
+    /// The boot it runs in; information, the lock is the proof.
+    pub boot: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The path of a run folder.
+#[derive(Debug, Clone)]
+pub(super) struct RunFolder(PathBuf);
+
+/// Does somebody hold the folder's supervisor lock?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// A supervisor lives.
+    Alive,
+    /// Nobody.
+    Nobody,
+}
+
+impl RunFolder {
+    pub(super) fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn spec(&self) -> PathBuf {
+        self.0.join("spec.json")
+    }
+
+    pub(super) fn prompt(&self) -> PathBuf {
+        self.0.join("prompt.md")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.0.join("output.log")
+    }
+
+    pub(super) fn exit(&self) -> PathBuf {
+        self.0.join("exit.json")
+    }
+
+    pub(super) fn started(&self) -> PathBuf {
+        self.0.join("started.json")
+    }
+
+    /// Held by the supervisor while it lives. Never unlinked: a lock on a file that has lost its
+    /// name excludes nobody.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.0.join("supervisor.lock")
+    }
+
+    /// Held by the process that starts the supervisor, while it does.
+    pub(super) fn start_lock(&self) -> PathBuf {
+        self.0.join("start.lock")
+    }
+
+    pub(super) fn supervisor_log(&self) -> PathBuf {
+        self.0.join("supervisor.log")
+    }
+
+    pub(super) fn stop(&self) -> PathBuf {
+        self.0.join("stop")
+    }
+
+    pub(super) fn collected(&self) -> PathBuf {
+        self.0.join("collected")
+    }
+
+    pub(super) fn frozen(&self) -> PathBuf {
+        self.0.join("frozen")
+    }
+
+    /// Index of the command that was started last.
+    pub(super) fn current(&self) -> PathBuf {
+        self.0.join("current")
+    }
+
+    pub(super) fn question(&self) -> PathBuf {
+        self.0.join("question.md")
+    }
+
+    pub(super) fn review(&self) -> PathBuf {
+        self.0.join("review.md")
+    }
+
+    /// Probes the supervisor's lock with a shared one, so that two probes never meet; a supervisor
+    /// that tries in that very moment tries again.
+    pub(super) fn holder(&self) -> io::Result<Holder> {
+        let file = match File::open(self.lock()) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => {
+                // Unlocked by hand: a child that another thread forks right now has a copy of the
+                // descriptor until its exec, and closing ours would leave the lock with it.
+                file.unlock()?;
+                Ok(Holder::Nobody)
+            }
+            Err(TryLockError::WouldBlock) => Ok(Holder::Alive),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The supervisor's mark, if one ever took the folder. A damaged mark counts: somebody wrote it.
+    pub(super) fn read_started(&self) -> io::Result<Option<Started>> {
+        match fs::symlink_metadata(self.started()) {
+            Ok(meta) => Ok(Some(read_json(&self.started()).unwrap_or_else(|_| {
+                Started {
+                    pid: 0,
+                    boot: None,
+                    at: meta.modified().map(Timestamp::from).unwrap_or_default(),
+                }
+            }))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Reads a JSON file.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    let text = fs::read_to_string(path)?;
+    serde_json::from_str(&text).map_err(io::Error::from)
+}
+
+/// Writes a file so that a reader sees all of it or nothing, also after a power cut. Readable by
+/// the owner alone: prompts and logs may hold what the readers may not see.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Creates an empty or filled marker file; one that is there is fine.
+pub(super) fn mark(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, Permissions::from_mode(0o600))
+}
+
+/// Removes a file; absent is fine.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of the local side.
+pub(super) fn local(what: impl Into<String>, error: impl std::fmt::Display) -> PortError {
+    PortError::refused(what, Refusal::Local, error.to_string())
+}

@@ -1,0 +1,173 @@
+//! A run's log: one file with a cap. Beyond the cap the middle is left out, and the log says so: the
+//! head tells what was started, the tail tells what went wrong.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// The file and what is in it.
+pub(super) struct CappedLog {
+    file: File,
+    size: u64,
+    cap: u64,
+    /// Bytes left out so far.
+    cut: u64,
+    /// Where the head ends; set at the first cut.
+    head: u64,
+}
+
+impl CappedLog {
+    /// Opens the log at its end.
+    pub(super) fn open(path: &Path, cap: u64) -> io::Result<Self> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)?;
+        let size = file.seek(SeekFrom::End(0))?;
+        Ok(Self {
+            file,
+            size,
+            cap,
+            cut: 0,
+            head: 0,
+        })
+    }
+
+    /// Appends.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.size += bytes.len() as u64;
+        if self.size > self.cap {
+            self.compact()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Keeps a quarter of the cap at each end. So each byte is copied less than once on average, and
+    /// one file holds everything there is at any time.
+    fn compact(&mut self) -> io::Result<()> {
+        let keep = self.cap / 4;
+        if self.cut == 0 {
+            self.head = keep;
+        }
+        let mut tail = vec![0; usize::try_from(keep).unwrap_or(usize::MAX)];
+        self.file.seek(SeekFrom::Start(self.size - keep))?;
+        self.file.read_exact(&mut tail)?;
+        self.cut += self.size - keep - self.head;
+        let note = format!("\n── about {} bytes left out here ──\n", self.cut);
+        self.file.seek(SeekFrom::Start(self.head))?;
+        self.file.write_all(note.as_bytes())?;
+        self.file.write_all(&tail)?;
+        self.size = self.head + note.len() as u64 + keep;
+        // Cut last: a reader of the tail sees the old end until then.
+        self.file.set_len(self.size)
+    }
+}
+
+/// How far the output of one command has come.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub bytes: AtomicU64,
+    pub closed: AtomicBool,
+}
+
+/// A log that threads share.
+pub(super) type SharedLog = Arc<Mutex<CappedLog>>;
+
+/// Appends under the lock; a log that cannot be written must not end a run that works.
+pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
+    let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(error) = log.append(bytes) {
+        tracing::warn!("cannot write the run's log: {error}");
+    }
+}
+
+/// Copies a command's output into the log in a thread of its own, until everybody has closed the
+/// pipe. The thread may outlive the command: whoever still holds the pipe is the caller's business.
+pub(super) fn follow(mut pipe: PipeReader, log: SharedLog) -> io::Result<Arc<Progress>> {
+    let progress = Arc::new(Progress::default());
+    let seen = Arc::clone(&progress);
+    thread::Builder::new()
+        .name("output".to_owned())
+        .spawn(move || {
+            let mut buffer = vec![0; 64 * 1024];
+            loop {
+                match pipe.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(n) => {
+                        append(&log, &buffer[..n]);
+                        seen.bytes.fetch_add(n as u64, Ordering::Release);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        tracing::warn!("cannot read the run's output: {error}");
+                        break;
+                    }
+                }
+            }
+            seen.closed.store(true, Ordering::Release);
+        })?;
+    Ok(progress)
+}
+
+/// The last `bytes_max` bytes of a log without terminal codes.
+pub(super) fn tail(path: &Path, bytes_max: usize) -> io::Result<String> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(error),
+    };
+    let size = file.metadata()?.len();
+    let from = size.saturating_sub(bytes_max as u64);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max as u64).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The first line is cut somewhere, maybe inside a character or a terminal code.
+    let whole = if from > 0 {
+        text.split_once('\n').map_or(&*text, |(_, rest)| rest)
+    } else {
+        &text
+    };
+    Ok(strip_terminal_codes(whole))
+}
+
+/// Takes out escape sequences and control characters but newline and tab; a carriage return that
+/// only rewinds the line becomes a newline, so that progress bars stay readable.
+fn strip_terminal_codes(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+                Some(']' | 'P' | '^' | '_') => {
+                    while let Some(c) = chars.next() {
+                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                            break;
+                        }
+                    }
+                }
+                Some('(' | ')' | '#') => drop(chars.next()),
+                _ => {}
+            },
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => clean.push('\n'),
+            '\n' | '\t' => clean.push(c),
+            c if c.is_control() => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+use super::redact::{Redactor, names_a_secret};
+use super::*;
+
+#[test]
+fn a_checkpoint_parses_back_with_claim_and_state() {
+    let repo: RepoSlug = "acme/widgets".parse().unwrap();
+    let claimant = Claimant {
+        operator: Login::new("ann").unwrap(),
+        worktree: "/home/ann/my trees/issue-7".to_owned(),
+        branch: BranchName::new("issue-7").unwrap(),
+        at: "2026-01-02T03:04:05Z".parse().unwrap(),
+        claim: ClaimId::new("c-1").unwrap(),
+        ttl_minutes: 30,
+        marker: "claude-lock".to_owned(),
+    };
+    let state = IssueState {
+        rev: 4,
+        total_agent_runs: 2,
+        ..IssueState::default()
+    };
+    let text = checkpoint(&repo, IssueNumber(7), &state, Some(&claimant));
+    let read = crate::model::comment::parse_checkpoint(&text, "claude-lock").unwrap();
+    assert_eq!(read.state, Some(state));
+    let lock = read.lock.unwrap();
+    assert_eq!(lock.claim, Some(claimant.claim));
+    assert_eq!(lock.worktree.as_deref(), Some("/home/ann/my trees/issue-7"));
+    assert!(!read.finished);
+}
+
+#[test]
+fn only_a_closed_issue_has_a_finished_checkpoint() {
+    let repo: RepoSlug = "acme/widgets".parse().unwrap();
+    let mut state = IssueState {
+        next_action: Phase::Done,
+        ..IssueState::default()
+    };
+    let text = checkpoint(&repo, IssueNumber(7), &state, None);
+    assert!(!crate::model::comment::is_finished(&text));
+    state.closed = true;
+    let text = checkpoint(&repo, IssueNumber(7), &state, None);
+    assert!(crate::model::comment::is_finished(&text));
+}
+
+#[test]
+fn secrets_are_taken_out_whole_before_anything_is_cut() {
+    let redactor = Redactor::new([
+        "hunter2-hunter2".to_owned(),
+        "hunter2-hunter2-long".to_owned(),
+    ]);
+    let text = redactor.redact("a hunter2-hunter2-long b ghp_0123456789abcdefghij0123 c");
+    assert_eq!(text, "a [redacted] b [redacted] c");
+    assert_eq!(Redactor::new(["short".to_owned()]).redact("short"), "short");
+    let url = redactor.redact("https://x-access-token:abc@github.com/o/r");
+    assert_eq!(url, "[redacted]github.com/o/r");
+    assert!(names_a_secret("MY_api_key") && !names_a_secret("PATH"));
+}
+
+#[test]
+fn every_reason_has_a_remedy_that_names_a_next_step() {
+    for reason in [
+        BlockedReason::SpecMissing,
+        BlockedReason::VerifyFailed,
+        BlockedReason::PrClosed,
+    ] {
+        assert!(remedy(reason, IssueNumber(3)).len() > 20);
+    }
+}

@@ -1,0 +1,225 @@
+//! The keys of `defaults` and of each repository. A table; no logic.
+
+use super::nested::{
+    AGENTS, BUDGET, CLAIMS, GITHUB, LABELS, LEASE, NOTIFY, TARGET, TRUST, VERIFY, VERIFY_ENTRY,
+};
+use super::{Key, Kind, MANY, Rule, key, required, section};
+
+/// Keys of `defaults` and of each repository.
+pub(in crate::config) const REPOSITORY: &[Key] = &[
+    required("repo", Kind::Text(Rule::Slug), "`owner/name` on GitHub"),
+    required(
+        "path",
+        Kind::Text(Rule::Path),
+        "your clone of it; ghswarm works in worktrees beside it",
+    ),
+    key(
+        "base_branch",
+        Kind::Text(Rule::BranchOrEmpty),
+        "\"\"",
+        "pull requests go here; empty: ask GitHub for the default branch",
+    ),
+    key(
+        "branch_prefix",
+        Kind::Text(Rule::BranchPrefix),
+        "issue-",
+        "the issue's number follows",
+    ),
+    key(
+        "poll_interval",
+        Kind::Time(1),
+        "60",
+        "seconds between two looks at GitHub",
+    ),
+    key(
+        "question_file",
+        Kind::Text(Rule::Inside),
+        ".agent_question.md",
+        "an agent asks by writing this file in the worktree",
+    ),
+    key(
+        "merge_method",
+        Kind::Word(&["squash", "merge", "rebase"]),
+        "squash",
+        "how a pull request is merged",
+    ),
+    key(
+        "require_approval",
+        Kind::Approval,
+        "true",
+        "`false`: none; `true`: GitHub's rule; `human`: one by a person besides",
+    ),
+    key(
+        "address_pr_reviews",
+        Kind::Switch,
+        "true",
+        "act on trusted review comments; until that exists they block, with the reason",
+    ),
+    key(
+        "resolve_review_threads",
+        Kind::Switch,
+        "true",
+        "resolve the threads that were acted on",
+    ),
+    key(
+        "delete_branch_on_merge",
+        Kind::Switch,
+        "true",
+        "delete our branch once its pull request is merged",
+    ),
+    key(
+        "post_merge_ci",
+        Kind::Switch,
+        "true",
+        "wait for the checks of the merge commit before an issue is closed",
+    ),
+    key(
+        "post_merge_ci_grace",
+        Kind::Time(0),
+        "180",
+        "seconds the merge commit's checks may take to appear",
+    ),
+    key(
+        "ci_start_grace",
+        Kind::Time(0),
+        "180",
+        "seconds the pull request's checks may take to appear",
+    ),
+    key(
+        "worktree_dir",
+        Kind::Text(Rule::PathOrOff),
+        "\"\"",
+        "where worktrees are made; empty: `../<repo>-worktrees` beside the clone",
+    ),
+    key(
+        "worktree_setup",
+        Kind::Text(Rule::Any),
+        "\"\"",
+        "shell command run once in a new worktree",
+    ),
+    key(
+        "auto_resolve_conflicts",
+        Kind::Switch,
+        "true",
+        "merge the base and let the agent resolve; until that exists conflicts block, with the reason",
+    ),
+    key(
+        "conflict_max_retries",
+        Kind::Count(0, MANY),
+        "3",
+        "tries at a conflict (see above)",
+    ),
+    key(
+        "auto_fix_ci",
+        Kind::Switch,
+        "true",
+        "let the agent mend red checks; until that exists they block, with the reason",
+    ),
+    key(
+        "ci_fix_max_retries",
+        Kind::Count(0, MANY),
+        "3",
+        "tries at red checks (see above)",
+    ),
+    key(
+        "transient_error_patterns",
+        Kind::Texts(Rule::Pattern),
+        TRANSIENT,
+        "regular expressions; an agent's output that matches is no failure of the task",
+    ),
+    key(
+        "transient_max_retries",
+        Kind::Count(0, MANY),
+        "5",
+        "tries after such an output",
+    ),
+    key(
+        "max_retries",
+        Kind::Count(0, MANY),
+        "3",
+        "tries at one phase before the issue is blocked",
+    ),
+    key(
+        "issue_max_agent_runs",
+        Kind::Count(0, MANY),
+        "10",
+        "agent runs an issue may use in all; 0: no cap",
+    ),
+    key(
+        "max_parallel_issues",
+        Kind::Count(1, 100),
+        "1",
+        "agents at work on the repository at once, over all machines",
+    ),
+    key(
+        "order",
+        Kind::Word(&["priority", "oldest"]),
+        "priority",
+        "which issue comes first",
+    ),
+    key(
+        "depends",
+        Kind::Switch,
+        "true",
+        "an issue waits for those it depends on",
+    ),
+    key(
+        "protected_paths",
+        Kind::Texts(Rule::Glob),
+        "[\".github/workflows/**\"]",
+        "a diff that touches these is refused",
+    ),
+    key(
+        "lock",
+        Kind::Word(&["lease", "label"]),
+        "lease",
+        "what keeps two machines apart",
+    )
+    .not_yet("issues are locked by leases"),
+    key(
+        "lock_ttl",
+        Kind::Time(1),
+        "14400",
+        "seconds after which a busy label without a lease is stale",
+    ),
+    key(
+        "event_db",
+        Kind::Text(Rule::PathOrOff),
+        "~/.ghswarm/events.db",
+        "history of events; empty: off",
+    ),
+    key(
+        "activity_dir",
+        Kind::Text(Rule::Path),
+        "~/.ghswarm/activity",
+        "what each agent is doing, as files",
+    ),
+    key(
+        "env",
+        Kind::Variables,
+        "{}",
+        "variables for git and the GitHub calls",
+    ),
+    section("labels", LABELS, "names of the status labels"),
+    section(
+        "target",
+        TARGET,
+        "which issues are worked on, of those with a status label",
+    ),
+    section("claims", CLAIMS, "what people see of a claim"),
+    section("lease", LEASE, "the git refs that lock issues"),
+    section("trust", TRUST, "whose words count"),
+    section("agents", AGENTS, "the coding agents"),
+    Key {
+        name: "verify",
+        kind: Kind::Verify(VERIFY, VERIFY_ENTRY),
+        default: None,
+        about: "where verify steps run: one `sandbox` for all, or a list of `path` and `sandbox`",
+        not_yet: None,
+    },
+    section("budget", BUDGET, "what may be spent; 0: no cap"),
+    section("github", GITHUB, "how GitHub is reached"),
+    section("notify", NOTIFY, "who is told"),
+];
+
+const TRANSIENT: &str = r#"["(?i)\\boverloaded(_error)?\\b", "(?i)rate.?limit(ed)? (exceeded|reached|error)", "(?i)\\bapi error:? (429|5\\d\\d)\\b", "(?i)too many requests", "(?i)connection (reset|refused|timed out)", "(?i)service unavailable", "\\b(ECONNRESET|ETIMEDOUT|EAI_AGAIN)\\b"]"#;

@@ -1,0 +1,78 @@
+//! The part of a repository's configuration on which decisions depend.
+
+use std::path::Path;
+
+use super::settings::{AgentConfig, RepoConfig};
+use crate::decide::policy::{AgentNames, Policy};
+
+/// Stands for an agent whose command line begins with no plain program.
+const UNNAMED: &str = "agent";
+
+/// GitHub allows 50 characters for a label; the prefix needs room as well.
+const NAME_CHARS_MAX: usize = 20;
+
+impl RepoConfig {
+    /// The rules that the decider goes by.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            labels: self.labels.clone(),
+            marker: self.claims.marker.clone(),
+            namespace: self.lease.namespace.clone(),
+            lease_ttl: self.lease.ttl,
+            lease_margins: self.lease.margins,
+            slots: self.max_parallel_issues,
+            stale_window: self.claims.stale_window,
+            lock_ttl: self.lock_ttl,
+            trusted_associations: self.trust.associations.clone(),
+            trusted_logins: self.trust.logins.clone(),
+            trusted_bots: self.trust.bots.clone(),
+            target_assignee: self.target.assignee.clone(),
+            branch_prefix: self.branch_prefix.clone(),
+            max_retries: self.max_retries,
+            max_agent_runs: self.issue_max_agent_runs.unwrap_or(0),
+            simplify: self.agents.simplify.is_some(),
+            setup: self.worktree_setup.is_some(),
+            approval: self.require_approval,
+            merge_method: self.merge_method,
+            post_merge_ci: self.post_merge_ci,
+            post_merge_grace: self.post_merge_ci_grace,
+            ci_start_grace: self.ci_start_grace,
+            delete_branch: self.delete_branch_on_merge,
+            agent_names: AgentNames {
+                implement: self.agents.implement.name(),
+                simplify: self
+                    .agents
+                    .simplify
+                    .as_ref()
+                    .map(AgentConfig::name)
+                    .unwrap_or_default(),
+                review: self.agents.review.name(),
+            },
+        }
+    }
+}
+
+impl AgentConfig {
+    /// The agent's name, for the busy label and for people: the program of its first command.
+    pub fn name(&self) -> String {
+        self.commands
+            .first()
+            .map_or_else(|| UNNAMED.to_owned(), |command| command_name(command))
+    }
+}
+
+/// The program that a command line runs, without its path: `claude` of `A=b env /bin/claude -p`.
+pub fn command_name(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let program = words.find(|word| !word.contains('=') && *word != "env");
+    let name = program
+        .and_then(|word| Path::new(word).file_name()?.to_str())
+        .unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fine = !name.is_empty() && name.chars().all(plain);
+    if fine {
+        name.chars().take(NAME_CHARS_MAX).collect()
+    } else {
+        UNNAMED.to_owned()
+    }
+}

@@ -1,0 +1,16 @@
+//! The shell around the pure core: look, decide, perform one effect, look again.
+//!
+//! It names doors, never what is behind them, and it decides nothing: what to do is `decide`'s.
+
+pub mod cycle;
+mod listing;
+mod observe;
+mod perform;
+pub mod renew;
+pub mod settings;
+pub mod step;
+pub mod supervise;
+
+pub use cycle::{CycleReport, IssueReport};
+pub use settings::{AgentSettings, RepoEngine, Settings, Target, World};
+pub use step::StepOutcome;

@@ -1,0 +1,245 @@
+//! Gathers a snapshot. Reads only.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::view::{View, text_facts, trust_policy};
+use crate::decide::{Order, Snapshot};
+use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Sha, Timestamp};
+use crate::model::labels::Status;
+use crate::model::lease::{LeaseMessage, LeaseReading};
+use crate::model::limits::REPO_FACTS_FOR;
+use crate::model::local::LocalFacts;
+use crate::model::repo::{Permission, Repository};
+use crate::model::trust::{People, unknown_logins};
+use crate::ports::PortResult;
+use crate::ports::github::{Look, LookAt};
+
+use super::settings::RepoEngine;
+
+/// Repository facts as they are kept between processes.
+#[derive(Serialize, Deserialize)]
+struct KeptFacts {
+    at: Timestamp,
+    repository: Repository,
+}
+
+/// What the next look at an issue asks for besides the obvious; a hint that saves a second look.
+#[derive(Serialize, Deserialize, Default, PartialEq, Clone)]
+struct Hint {
+    branch: Option<BranchName>,
+    merge_commit: Option<Sha>,
+}
+
+impl RepoEngine {
+    /// The repository's facts, asked again after an hour.
+    pub async fn repository(&self) -> PortResult<Repository> {
+        let now = self.world.clock.now();
+        let kept = self.world.memory.load("repository");
+        let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
+        if let Some(kept) = kept
+            && kept.repository.slug.to_string().eq_ignore_ascii_case(&self.settings.slug.to_string())
+            && now >= kept.at
+            && now < kept.at + REPO_FACTS_FOR
+        {
+            return Ok(kept.repository);
+        }
+        let repository = self.world.github.repository().await?;
+        let kept = KeptFacts { at: now, repository: repository.clone() };
+        if let Ok(text) = serde_json::to_string(&kept) {
+            self.world.memory.save("repository", &text);
+        }
+        Ok(repository)
+    }
+
+    /// Everything a decision about the issue needs. `look` is used instead of a new one if it is given.
+    pub(super) async fn observe(
+        &self,
+        issue: IssueNumber,
+        order: &Order,
+        look: Option<Look>,
+    ) -> PortResult<Snapshot> {
+        let repo = self.repository().await?;
+        let base = self.settings.base_branch.clone().or(repo.default_branch.clone());
+        let look = match look {
+            Some(look) => look,
+            None => self.look(issue, base.as_ref()).await?,
+        };
+        let mut seen = Snapshot {
+            repo,
+            base,
+            look,
+            local: LocalFacts::default(),
+            remote_contained: None,
+            host: Some(format!("{}:{}", self.settings.host, self.settings.pid)),
+            people: self.known_people(),
+            lease_first_seen: None,
+            slot_owners: BTreeMap::new(),
+            slot_owners_known: false,
+            order: order.clone(),
+        };
+        seen.local = self.local_facts(issue, &seen).await?;
+        self.compare_branch(issue, &mut seen).await?;
+        self.ask_about_people(&mut seen).await?;
+        self.date_odd_lease(issue, &mut seen)?;
+        Ok(seen)
+    }
+
+    async fn look(&self, issue: IssueNumber, base: Option<&BranchName>) -> PortResult<Look> {
+        let name = format!("issue-{issue}");
+        let hint: Hint = self
+            .world
+            .memory
+            .load(&name)
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let look = self.look_with(issue, base, &hint).await?;
+        let better = self.hint_of(&look);
+        if better == hint || better == Hint::default() {
+            return Ok(look);
+        }
+        if let Ok(text) = serde_json::to_string(&better) {
+            self.world.memory.save(&name, &text);
+        }
+        self.look_with(issue, base, &better).await
+    }
+
+    async fn look_with(
+        &self,
+        issue: IssueNumber,
+        base: Option<&BranchName>,
+        hint: &Hint,
+    ) -> PortResult<Look> {
+        let wrong = || {
+            crate::ports::PortError::refused(
+                format!("look at issue #{issue}"),
+                crate::ports::Refusal::Local,
+                "`branch_prefix` or the base branch does not make a branch name",
+            )
+        };
+        let branch = hint.branch.clone().or_else(|| self.policy.branch(issue)).ok_or_else(wrong)?;
+        let base = base.cloned().or_else(|| BranchName::new("main").ok()).ok_or_else(wrong)?;
+        let at = LookAt {
+            issue,
+            leases: self.policy.issue_ref(issue).into_iter().chain(self.policy.slot_refs()).collect(),
+            refs: std::iter::once(RefName::of_branch(&branch))
+                .chain(self.policy.wip_ref(issue))
+                .collect(),
+            branch,
+            base,
+            merge_commit: hint.merge_commit.clone(),
+        };
+        self.world.github.look(&at).await
+    }
+
+    /// What this look says about what the next one should ask.
+    fn hint_of(&self, look: &Look) -> Hint {
+        let Some(issue) = &look.issue else { return Hint::default() };
+        let state = match crate::model::body::parse(&issue.body).state {
+            crate::model::body::StateBlock::Found { state, .. } => Some(state),
+            _ => None,
+        };
+        let usual = self.policy.branch(issue.number);
+        let branch = state.as_ref().and_then(|state| state.branch_name.clone());
+        Hint {
+            branch: branch.filter(|branch| Some(branch) != usual.as_ref()),
+            merge_commit: state.and_then(|state| state.merge_commit_sha.clone()),
+        }
+    }
+
+    async fn local_facts(&self, issue: IssueNumber, seen: &Snapshot) -> PortResult<LocalFacts> {
+        let path = self.worktree_path(issue);
+        let worktree = match &seen.base {
+            Some(base) => self.world.git.worktree(&path, base).await?,
+            None => None,
+        };
+        Ok(LocalFacts {
+            claim: self.world.folders.claim(issue)?,
+            runs: self.world.runs.facts(issue)?,
+            worktree,
+        })
+    }
+
+    /// Is the remote branch's head in the worktree? Otherwise a push would lose somebody's commits.
+    async fn compare_branch(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        let Some(tree) = &seen.local.worktree else { return Ok(()) };
+        let Some(branch) = &tree.branch else { return Ok(()) };
+        let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else { return Ok(()) };
+        seen.remote_contained = Some(if *remote == tree.head {
+            true
+        } else {
+            self.world.git.contains(&self.worktree_path(issue), remote).await?
+        });
+        Ok(())
+    }
+
+    fn known_people(&self) -> People {
+        self.people.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Editors and labellers about whom nothing says whether they are trusted.
+    async fn ask_about_people(&self, seen: &mut Snapshot) -> PortResult<()> {
+        let unknown = self.unknown_people(seen);
+        for login in unknown {
+            let permission = match self.world.github.permission(&login).await {
+                Ok(permission) => permission,
+                Err(error) if error.refusal().is_some() => Permission::Less,
+                Err(error) => return Err(error),
+            };
+            seen.people.insert(login.clone(), permission);
+            let mut people =
+                self.people.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            people.insert(login, permission);
+        }
+        Ok(())
+    }
+
+    fn unknown_people(&self, seen: &Snapshot) -> Vec<Login> {
+        let Some(issue) = &seen.look.issue else { return Vec::new() };
+        let policy = trust_policy(seen, &self.policy);
+        let mut unknown = unknown_logins(&text_facts(seen, issue), &policy, &seen.people);
+        // Who set the idle label on a blocked issue matters; nobody else's label does.
+        if let Ok(view) = View::of(seen, &self.policy, seen.look.at)
+            && view.state.is_blocked()
+            && let Some((Status::Idle, event)) = view.last_status()
+            && let Some(actor) = &event.actor
+            && !view.obeys(Some(actor))
+            && !seen.people.contains_key(&actor.login)
+        {
+            unknown.push(actor.login.clone());
+        }
+        unknown
+    }
+
+    /// A lease whose own time is not believable counts from when we first saw it.
+    fn date_odd_lease(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        let Ok(view) = View::of(seen, &self.policy, seen.look.at) else { return Ok(()) };
+        if !matches!(view.lease, LeaseReading::Odd { .. }) {
+            return Ok(());
+        }
+        let Some(commit) = view.lease_commit() else { return Ok(()) };
+        let first =
+            self.world.folders.first_seen(issue, commit.oid.as_str(), seen.look.at)?;
+        seen.lease_first_seen = Some(first);
+        Ok(())
+    }
+
+    /// Reads the issue leases that the slots name, so that slots left by a crash can be told.
+    pub(super) async fn ask_about_slots(&self, seen: &mut Snapshot) -> PortResult<()> {
+        let owners: Vec<RefName> = self
+            .policy
+            .slot_refs()
+            .iter()
+            .filter_map(|slot| seen.look.leases.get(slot))
+            .filter_map(|commit| LeaseMessage::parse(&commit.message))
+            .filter_map(|message| self.policy.issue_ref(message.issue))
+            .collect();
+        if !owners.is_empty() {
+            let (_, leases) = self.world.github.read_leases(&owners).await?;
+            seen.slot_owners = leases;
+        }
+        seen.slot_owners_known = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! What happens on this machine: worktree, runs, commits.
+
+use crate::comments;
+use crate::decide::Snapshot;
+use crate::decide::effect::{RunPlan, WorktreePlan};
+use crate::model::ids::Sha;
+use crate::model::run::{RunKey, RunKind};
+use crate::ports::PortResult;
+use crate::ports::git::NewWorktree;
+
+use super::super::settings::RepoEngine;
+use super::{Performed, stale};
+
+impl RepoEngine {
+    pub(super) async fn perform_worktree(
+        &self,
+        seen: &Snapshot,
+        plan: &WorktreePlan,
+    ) -> PortResult<Performed> {
+        let issue = Self::number(seen)?;
+        let base = seen
+            .base
+            .as_ref()
+            .ok_or_else(|| stale("make the worktree", "there is no base branch"))?;
+        // Always, right before the cut: a stale base makes a stale worktree.
+        let base_tip = self.world.git.fetch_base(base).await?;
+        let earlier = match &plan.from {
+            Some(name) => self.world.git.fetch_ref(name).await?,
+            None => None,
+        };
+        let new = NewWorktree {
+            path: self.worktree_path(issue),
+            branch: plan.branch.clone(),
+            start: earlier.unwrap_or(base_tip),
+        };
+        self.world.git.add_worktree(&new).await?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) async fn perform_mark_set_up(&self, seen: &Snapshot) -> PortResult<Performed> {
+        let issue = Self::number(seen)?;
+        self.world.git.mark_set_up(&self.worktree_path(issue)).await?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) fn perform_start(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<Performed> {
+        let spec = self.run_spec(seen, plan)?;
+        // The new run's supervisor renews from here on; those of ended runs may go.
+        self.world.runs.relieve(plan.key.issue)?;
+        self.world.runs.start(&spec)?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) fn perform_stop(&self, seen: &Snapshot, key: &RunKey) -> PortResult<Performed> {
+        self.world.runs.stop(key)?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) fn perform_sweep(&self, seen: &Snapshot) -> PortResult<Performed> {
+        self.world.runs.sweep(Self::number(seen)?)?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) async fn perform_commit(
+        &self,
+        seen: &Snapshot,
+        kind: RunKind,
+    ) -> PortResult<Performed> {
+        let issue = Self::issue(seen)?;
+        let message = self.redact(&comments::commit_message(issue, kind));
+        self.world.git.commit_all(&self.worktree_path(issue.number), &message).await?;
+        Ok(Performed::same(seen))
+    }
+
+    pub(super) async fn perform_remove_worktree(
+        &self,
+        seen: &Snapshot,
+        merged: Option<&Sha>,
+    ) -> PortResult<Performed> {
+        let issue = Self::number(seen)?;
+        self.world.git.remove_worktree(&self.worktree_path(issue), merged).await?;
+        Ok(Performed::same(seen))
+    }
+}

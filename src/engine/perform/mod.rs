@@ -1,0 +1,99 @@
+//! Performs one effect. What is done, refused and lost is described at `decide::Effect`.
+
+mod claim;
+mod local;
+mod publish;
+mod run_spec;
+mod signals;
+mod write;
+
+use crate::decide::view::View;
+use crate::decide::{Effect, Snapshot};
+use crate::model::claim::ClaimRecord;
+use crate::model::ids::IssueNumber;
+use crate::model::issue::Issue;
+use crate::model::lease::ClaimProof;
+use crate::ports::github::Look;
+use crate::ports::{PortError, PortResult, Refusal};
+
+use super::settings::RepoEngine;
+
+/// What is known after an effect.
+pub(super) enum Performed {
+    /// GitHub has to be looked at again.
+    LookAgain,
+    /// Only what is in this look changed, or nothing that others see.
+    Known(Box<Look>),
+}
+
+impl Performed {
+    fn same(seen: &Snapshot) -> Self {
+        Self::Known(Box::new(seen.look.clone()))
+    }
+}
+
+impl RepoEngine {
+    pub(super) async fn perform(&self, seen: &Snapshot, effect: &Effect) -> PortResult<Performed> {
+        match effect {
+            Effect::Claim(plan) => self.perform_claim(seen, plan).await,
+            Effect::Renew => self.perform_renew(seen).await,
+            Effect::DropClaim => self.perform_drop_claim(seen),
+            Effect::Release => self.perform_release(seen).await,
+            Effect::PlaceSignals(signals) => self.perform_signals(seen, signals).await,
+            Effect::WriteState(write) => self.perform_write(seen, write).await,
+            Effect::MirrorState(mirror) => self.perform_mirror(seen, mirror).await,
+            Effect::SetStatus(change) => self.perform_status(seen, change).await,
+            Effect::Comment(comment) => self.perform_comment(seen, comment).await,
+            Effect::MakeWorktree(plan) => self.perform_worktree(seen, plan).await,
+            Effect::MarkSetUp => self.perform_mark_set_up(seen).await,
+            Effect::StartRun(plan) => self.perform_start(seen, plan),
+            Effect::StopRun(key) => self.perform_stop(seen, key),
+            Effect::SweepRuns => self.perform_sweep(seen),
+            Effect::CommitWork { kind } => self.perform_commit(seen, *kind).await,
+            Effect::SaveWork { to, sha, expected } => {
+                self.perform_push(seen, to, sha, expected.as_ref()).await
+            }
+            Effect::PushBranch { branch, sha, expected } => {
+                let to = crate::model::ids::RefName::of_branch(branch);
+                self.perform_push(seen, &to, sha, expected.as_ref()).await
+            }
+            Effect::OpenPr { branch } => self.perform_open_pr(seen, branch).await,
+            Effect::Merge { pr, head } => self.perform_merge(seen, *pr, head).await,
+            Effect::DeleteRefs(refs) => self.perform_delete_refs(seen, refs).await,
+            Effect::RemoveWorktree { merged } => {
+                self.perform_remove_worktree(seen, merged.as_ref()).await
+            }
+            Effect::CloseIssue(write) => self.perform_close(seen, write).await,
+        }
+    }
+
+    fn proof(&self, seen: &Snapshot) -> PortResult<ClaimProof> {
+        let view = View::of(seen, &self.policy, seen.look.at).ok();
+        view.and_then(|view| view.proof().cloned())
+            .ok_or_else(|| stale("act under the claim", "the claim does not hold its lease"))
+    }
+
+    fn record(seen: &Snapshot) -> PortResult<&ClaimRecord> {
+        seen.local
+            .claim
+            .as_ref()
+            .ok_or_else(|| stale("act under the claim", "there is no claim on this machine"))
+    }
+
+    fn issue(seen: &Snapshot) -> PortResult<&Issue> {
+        seen.look.issue.as_ref().ok_or_else(|| stale("act on the issue", "it is gone"))
+    }
+
+    fn number(seen: &Snapshot) -> PortResult<IssueNumber> {
+        Self::issue(seen).map(|issue| issue.number)
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.settings.redactor.redact(text)
+    }
+}
+
+/// What was decided on is not what is there: look again.
+fn stale(what: &str, message: &str) -> PortError {
+    PortError::refused(what, Refusal::Stale, message)
+}

@@ -1,0 +1,103 @@
+//! Pushes, the pull request, the merge, and clearing away what was pushed.
+
+use crate::comments;
+use crate::decide::Snapshot;
+use crate::decide::view::View;
+use crate::model::ids::{BranchName, PrNumber, RefName, Sha};
+use crate::model::lease::{RefSwap, SwapOutcome};
+use crate::ports::git::{Push, PushOutcome};
+use crate::ports::github::{MergePr, NewPr};
+use crate::ports::{PortError, PortResult, Refusal};
+
+use super::super::settings::RepoEngine;
+use super::{Performed, stale};
+
+impl RepoEngine {
+    pub(super) async fn perform_push(
+        &self,
+        seen: &Snapshot,
+        to: &RefName,
+        sha: &Sha,
+        expected: Option<&Sha>,
+    ) -> PortResult<Performed> {
+        // Only a verified holder pushes: the proof is asked for although git does not take it.
+        self.proof(seen)?;
+        let push = Push { sha: sha.clone(), to: to.clone(), expected: expected.cloned() };
+        match self.world.git.push(&push).await? {
+            PushOutcome::Pushed => {
+                let mut look = seen.look.clone();
+                look.refs.insert(to.clone(), sha.clone());
+                Ok(Performed::Known(Box::new(look)))
+            }
+            PushOutcome::Stale => Err(stale("push", "the remote moved")),
+            PushOutcome::Refused(reason) => Err(PortError::refused(
+                format!("push `{to}`"),
+                Refusal::Invalid,
+                self.redact(&reason),
+            )),
+        }
+    }
+
+    pub(super) async fn perform_open_pr(
+        &self,
+        seen: &Snapshot,
+        branch: &BranchName,
+    ) -> PortResult<Performed> {
+        let proof = self.proof(seen)?;
+        let issue = Self::issue(seen)?;
+        let base = seen.base.clone();
+        let base = base.ok_or_else(|| stale("open the pull request", "there is no base branch"))?;
+        let view = View::of(seen, &self.policy, seen.look.at)
+            .map_err(|_| stale("open the pull request", "the issue is gone"))?;
+        let ticked: Vec<String> =
+            view.body.tasks.iter().filter(|task| task.done).map(|task| task.text.clone()).collect();
+        let pr = NewPr {
+            title: self.redact(&comments::pr_title(issue)),
+            body: self.redact(&comments::pr_body(issue, &ticked, &view.state)),
+            head: branch.clone(),
+            base,
+        };
+        let (number, _) = self.world.github.open_pr(&proof, &pr).await?;
+        self.world.github.add_assignee(&proof, number.0, &seen.repo.operator).await?;
+        Ok(Performed::LookAgain)
+    }
+
+    pub(super) async fn perform_merge(
+        &self,
+        seen: &Snapshot,
+        pr: PrNumber,
+        head: &Sha,
+    ) -> PortResult<Performed> {
+        let proof = self.proof(seen)?;
+        let issue = Self::issue(seen)?;
+        let merge = MergePr {
+            pr,
+            head: head.clone(),
+            method: self.policy.merge_method,
+            title: self.redact(&comments::merge_title(issue, pr)),
+            message: comments::merge_message(issue),
+        };
+        self.world.github.merge_pr(&proof, &merge).await?;
+        Ok(Performed::LookAgain)
+    }
+
+    pub(super) async fn perform_delete_refs(
+        &self,
+        seen: &Snapshot,
+        refs: &[(RefName, Sha)],
+    ) -> PortResult<Performed> {
+        self.proof(seen)?;
+        let swaps: Vec<RefSwap> = refs
+            .iter()
+            .map(|(name, sha)| RefSwap {
+                name: name.clone(),
+                before: Some(sha.clone()),
+                after: None,
+            })
+            .collect();
+        match self.world.github.swap_refs(&swaps).await? {
+            SwapOutcome::Swapped => Ok(Performed::LookAgain),
+            SwapOutcome::Stale => Err(stale("delete the branch", "it moved")),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Steps of one issue: observe, decide, perform one effect, and again, until it waits.
+
+use crate::decide::{Decision, Effect, Order, Snapshot, Why, decide, refused};
+use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::limits::STEPS_PER_CYCLE_MAX;
+use crate::model::phase::Phase;
+use crate::model::state::BlockedReason;
+use crate::ports::events::Event;
+use crate::ports::github::Look;
+use crate::ports::{PortError, PortResult, Refusal};
+
+use super::perform::Performed;
+use super::settings::RepoEngine;
+
+/// After so many lost answers or refusals in a row the issue is left for the next cycle.
+const TROUBLE_MAX: u32 = 4;
+
+/// The same effect so many times in a row, each reported as done, goes in a circle.
+const SAME_EFFECT_MAX: u32 = 3;
+
+/// Where the steps of an issue ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// It waits.
+    Waits {
+        /// Until when, where that is known.
+        until: Option<Timestamp>,
+        /// For what.
+        why: Why,
+    },
+    /// Nothing more to do here.
+    Finished(Why),
+    /// Another process of this home is at it.
+    Locked,
+    /// Something outside does not answer or refuses.
+    Trouble(PortError),
+    /// `--step`: one effect was performed.
+    Stepped(Why),
+}
+
+/// How far to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HowFar {
+    /// Until it waits.
+    UntilItWaits,
+    /// One effect.
+    OneEffect,
+    /// Decide only.
+    Decide,
+}
+
+/// What `advance` saw last.
+#[derive(Debug, Clone)]
+pub struct Advanced {
+    /// Where it ended.
+    pub outcome: StepOutcome,
+    /// Phase at the end, where the issue could be read.
+    pub phase: Option<Phase>,
+    /// The issue's `updated_at` at the last look.
+    pub updated_at: Option<Timestamp>,
+    /// Effects performed.
+    pub effects: u32,
+}
+
+/// The book-keeping of one `advance`.
+struct Progress {
+    look: Option<Look>,
+    order: Order,
+    last: Option<(Effect, u32)>,
+    trouble: u32,
+    end: Advanced,
+}
+
+enum Turn {
+    Again,
+    Stop(StepOutcome),
+}
+
+impl RepoEngine {
+    /// Takes the issue's lock and steps it.
+    pub async fn advance(&self, issue: IssueNumber, order: &Order, how_far: HowFar) -> Advanced {
+        let mut progress = Progress {
+            look: None,
+            order: order.clone(),
+            last: None,
+            trouble: 0,
+            end: Advanced {
+                outcome: StepOutcome::Locked,
+                phase: None,
+                updated_at: None,
+                effects: 0,
+            },
+        };
+        let _guard = match self.world.folders.lock(issue) {
+            Ok(Some(guard)) => guard,
+            Ok(None) => return progress.end,
+            Err(error) => {
+                progress.end.outcome = StepOutcome::Trouble(error);
+                return progress.end;
+            }
+        };
+        for _ in 0..STEPS_PER_CYCLE_MAX {
+            let turn = match self.turn(issue, &mut progress, how_far).await {
+                Ok(turn) => turn,
+                Err(error) => progress.after_trouble(error),
+            };
+            if let Turn::Stop(outcome) = turn {
+                progress.end.outcome = outcome;
+                return progress.end;
+            }
+        }
+        progress.end.outcome = circle(issue);
+        progress.end
+    }
+
+    async fn turn(
+        &self,
+        issue: IssueNumber,
+        progress: &mut Progress,
+        how_far: HowFar,
+    ) -> PortResult<Turn> {
+        let fresh = progress.look.is_none();
+        let look = progress.look.take();
+        let mut seen = self.observe(issue, &progress.order, look).await?;
+        progress.note(&seen, self);
+        let decision = self.decide(&mut seen).await?;
+        let (effect, why) = match decision {
+            Decision::Wait { until, why } => {
+                return Ok(Turn::Stop(StepOutcome::Waits { until, why }));
+            }
+            Decision::Finished(why) => return Ok(Turn::Stop(StepOutcome::Finished(why))),
+            Decision::Do(effect, why) => (*effect, why),
+        };
+        if how_far == HowFar::Decide {
+            return Ok(Turn::Stop(StepOutcome::Stepped(why)));
+        }
+        // What others see is never decided on facts from before an earlier effect.
+        if effect.is_public() && !fresh {
+            return Ok(Turn::Again);
+        }
+        if progress.repeats(&effect) {
+            return Ok(Turn::Stop(circle(issue)));
+        }
+        self.do_it(issue, &seen, &effect, &why, progress).await?;
+        progress.end.effects += 1;
+        Ok(if how_far == HowFar::OneEffect {
+            Turn::Stop(StepOutcome::Stepped(why))
+        } else {
+            Turn::Again
+        })
+    }
+
+    async fn do_it(
+        &self,
+        issue: IssueNumber,
+        seen: &Snapshot,
+        effect: &Effect,
+        why: &Why,
+        progress: &mut Progress,
+    ) -> PortResult<()> {
+        let result = self.perform(seen, effect).await;
+        self.record(issue, progress.end.phase, effect, why, &result);
+        let performed = match result {
+            Err(error) => match blocks(effect, &error) {
+                Some(reason) => self.block_after(seen, reason, &error).await?,
+                None => return Err(error),
+            },
+            Ok(performed) => performed,
+        };
+        // An order counts once: what it led to is in the state now.
+        if matches!(effect, Effect::WriteState(_)) {
+            progress.order = Order::default();
+        }
+        progress.look = match performed {
+            Performed::LookAgain => None,
+            Performed::Known(look) => Some(*look),
+        };
+        Ok(())
+    }
+
+    async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
+        let decision = decide(seen, &self.policy, seen.look.at);
+        if matches!(decision.why(), Why::NoSlot { .. }) && !seen.slot_owners_known {
+            self.ask_about_slots(seen).await?;
+            return Ok(decide(seen, &self.policy, seen.look.at));
+        }
+        Ok(decision)
+    }
+
+    /// A refusal that only a person can mend becomes a block.
+    async fn block_after(
+        &self,
+        seen: &Snapshot,
+        reason: BlockedReason,
+        error: &PortError,
+    ) -> PortResult<Performed> {
+        let detail = self.settings.redactor.redact(&error.to_string());
+        match refused(seen, &self.policy, seen.look.at, reason, &detail) {
+            Some(effect) => self.perform(seen, &effect).await,
+            None => Ok(Performed::LookAgain),
+        }
+    }
+
+    fn record(
+        &self,
+        issue: IssueNumber,
+        phase: Option<Phase>,
+        effect: &Effect,
+        why: &Why,
+        result: &PortResult<Performed>,
+    ) {
+        let error = result.as_ref().err().map(|e| self.settings.redactor.redact(&e.to_string()));
+        let what = match &error {
+            None => format!("{}: {why}", effect.name()),
+            Some(error) => format!("{}: {error}", effect.name()),
+        };
+        match &error {
+            None => tracing::info!(target: "ghswarm::step", "#{issue} {what}"),
+            Some(_) => tracing::warn!(target: "ghswarm::step", "#{issue} {what}"),
+        }
+        self.world.events.record(&Event {
+            at: self.world.clock.now(),
+            repository: self.settings.alias.clone(),
+            issue: Some(issue),
+            kind: "step".to_owned(),
+            phase: phase.map(|phase| phase.name().to_owned()),
+            what,
+            detail: serde_json::json!({ "effect": effect.name(), "why": why.code() }),
+        });
+    }
+}
+
+impl Progress {
+    fn note(&mut self, seen: &Snapshot, engine: &RepoEngine) {
+        self.end.updated_at = seen.look.issue.as_ref().map(|issue| issue.updated_at);
+        let view = crate::decide::view::View::of(seen, &engine.policy, seen.look.at);
+        self.end.phase = view.ok().map(|view| view.phase());
+    }
+
+    fn repeats(&mut self, effect: &Effect) -> bool {
+        let count = match &self.last {
+            Some((last, count)) if last == effect => count + 1,
+            _ => 1,
+        };
+        self.last = Some((effect.clone(), count));
+        count > SAME_EFFECT_MAX
+    }
+
+    /// A lost answer or a stale look is followed by a look, a limited number of times.
+    fn after_trouble(&mut self, error: PortError) -> Turn {
+        self.trouble += 1;
+        self.look = None;
+        let again = matches!(
+            error,
+            PortError::Unknown { .. } | PortError::Refused { refusal: Refusal::Stale, .. }
+        );
+        if again && self.trouble < TROUBLE_MAX {
+            Turn::Again
+        } else {
+            Turn::Stop(StepOutcome::Trouble(error))
+        }
+    }
+}
+
+fn circle(issue: IssueNumber) -> StepOutcome {
+    StepOutcome::Trouble(PortError::refused(
+        format!("step issue #{issue}"),
+        Refusal::Local,
+        "the same effect is decided again and again without a change: this is a bug of ghswarm",
+    ))
+}
+
+/// Refusals that a person has to mend, by effect.
+fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
+    let refusal = error.refusal()?;
+    if matches!(refusal, Refusal::Stale | Refusal::Unauthorised) {
+        return None;
+    }
+    match effect {
+        Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
+        Effect::PushBranch { .. } => Some(BlockedReason::PushRefused),
+        Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
+        Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
+        Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
+        _ => None,
+    }
+}

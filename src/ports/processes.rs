@@ -1,0 +1,98 @@
+//! The processes of one run, as its supervisor sees them. It knows nothing of clocks, leases and
+//! the order of commands: that is `engine::supervise`.
+
+use crate::model::run::{RunCommand, RunExit};
+
+use super::PortResult;
+
+/// How the command's own process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildEnd {
+    /// It exited with this status.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// What is known of the command that was started last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChildFacts {
+    /// How its own process ended; `None` while it lives.
+    pub end: Option<ChildEnd>,
+    /// Bytes it and its children printed so far.
+    pub output_bytes: u64,
+    /// Does somebody still hold the output pipe?
+    pub output_open: bool,
+}
+
+/// What is done to everything that belongs to the run: the command's group, the supervisor's
+/// descendants, and whatever carries the run's tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// SIGSTOP.
+    Freeze,
+    /// SIGCONT.
+    Thaw,
+    /// SIGTERM.
+    Terminate,
+    /// SIGKILL.
+    Kill,
+}
+
+/// What others asked of the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// End the run.
+    pub stop: bool,
+    /// The result has been taken over.
+    pub collected: bool,
+}
+
+/// What becomes of the files a command may leave for ghswarm (question, review).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftFiles {
+    /// They go to the run folder and count.
+    Keep,
+    /// They go out of the worktree and do not count: the run failed.
+    SetAside,
+}
+
+/// One run on this machine.
+pub trait Processes: Send + Sync {
+    /// Deletes files that an earlier command left, writes the header line of the log and starts
+    /// command number `index` in a process group of its own. Nothing of an earlier one may be alive.
+    fn start(&self, index: usize, command: &RunCommand) -> PortResult<()>;
+
+    /// What is known of the command that was started last.
+    fn child(&self) -> PortResult<ChildFacts>;
+
+    /// How many processes of the run are alive.
+    fn alive(&self) -> PortResult<usize>;
+
+    /// Signals all of them.
+    fn force(&self, force: Force) -> PortResult<()>;
+
+    /// What others asked.
+    fn asked(&self) -> Asked;
+
+    /// Shows or hides that the run waits for its lease.
+    fn show_frozen(&self, shown: Frozen);
+
+    /// Moves the question and the review file out of the worktree.
+    fn take_left_files(&self, left: LeftFiles) -> PortResult<()>;
+
+    /// Writes a line of ours into the run's log.
+    fn note(&self, line: &str);
+
+    /// Writes `exit.json`, the last word about the run.
+    fn finish(&self, exit: &RunExit) -> PortResult<()>;
+}
+
+/// Does the run wait for its lease?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frozen {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}

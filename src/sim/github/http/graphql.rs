@@ -1,0 +1,333 @@
+//! GraphQL, by the name of the operation and its variables: the shape of the answer is that of the
+//! documents the adapter sends, whose text is not parsed.
+
+use serde_json::{Map, Value, json};
+
+use super::super::error::{SimError, SimResult};
+use super::super::faults::Op;
+use super::super::model::{Access, Ban, Repo};
+use super::super::repo_git::{self, Move};
+use super::super::world::{Ctx, World};
+use super::call::{Call, Reply};
+use super::graphql_nodes as nodes;
+use super::json::time;
+use crate::ports::Refusal;
+
+pub(crate) fn op_of(name: &str) -> Op {
+    match name {
+        "Look" => Op::Look,
+        "Facts" => Op::Facts,
+        "Leases" => Op::Leases,
+        "SwapRefs" => Op::SwapRefs,
+        _ if name.ends_with("Page") => Op::Page,
+        _ => Op::Other,
+    }
+}
+
+/// Who asks for what: the variables and the repository they name.
+pub(crate) struct Question<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) call: &'a Call,
+    pub(crate) key: String,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
+        self.call.body.get("variables")?.get(name)?.as_str()
+    }
+
+    pub(crate) fn number(&self, name: &str) -> SimResult<u64> {
+        let number = self
+            .call
+            .body
+            .get("variables")
+            .and_then(|all| all.get(name));
+        let wrong = || {
+            SimError::invalid(format!(
+                "Variable ${name} of type Int! was provided invalid value"
+            ))
+        };
+        number.and_then(Value::as_u64).ok_or_else(wrong)
+    }
+
+    pub(crate) fn ctx(&self) -> Ctx<'_> {
+        Ctx {
+            key: &self.key,
+            login: &self.call.login,
+            now: self.call.now,
+        }
+    }
+
+    pub(crate) fn repo(&self) -> SimResult<&'a Repo> {
+        let world = self.world;
+        world.may_read(&self.ctx())?;
+        world.repo(&self.key)
+    }
+
+    /// Where the page that is asked for begins.
+    pub(crate) fn after(&self) -> Option<&'a str> {
+        self.text("after").or_else(|| self.text("cursor"))
+    }
+}
+
+pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply> {
+    let mut question = Question {
+        world,
+        call,
+        key: String::new(),
+    };
+    if name == "SwapRefs" {
+        return Ok(swap_refs(&question));
+    }
+    let part = |name| question.text(name).unwrap_or_default().to_owned();
+    question.key = format!("{}/{}", part("owner"), part("name")).to_lowercase();
+    let done = match name {
+        "Look" => look(&question),
+        "Facts" => facts(&question),
+        "Leases" => leases(&question),
+        "EditsPage" | "TimelinePage" | "CommentsPage" => issue_page(&question, name),
+        "ReviewsPage" | "ChecksPage" | "PrsPage" => pr_page(&question, name),
+        _ => {
+            let words = format!("No operation named \"{name}\"");
+            return Ok(Reply::new(200, json!({ "errors": [{ "message": words }] })));
+        }
+    };
+    Ok(done.unwrap_or_else(|error| {
+        let words = match error.refusal {
+            Refusal::NotFound => {
+                format!(
+                    "Could not resolve to a Repository with the name '{}'.",
+                    question.key
+                )
+            }
+            _ => error.message.clone(),
+        };
+        let mut data = json!({ "repository": null });
+        if name == "Facts" {
+            data["viewer"] = json!({ "login": call.login });
+        }
+        failed(data, &error, &words, &json!(["repository"]))
+    }))
+}
+
+fn failed(data: Value, error: &SimError, words: &str, path: &Value) -> Reply {
+    let kind = match error.refusal {
+        Refusal::NotFound => "NOT_FOUND",
+        Refusal::Stale => "STALE_DATA",
+        Refusal::Forbidden | Refusal::NoContentsWrite | Refusal::RepositoryArchived => "FORBIDDEN",
+        _ => "UNPROCESSABLE",
+    };
+    let error = json!({
+        "type": kind,
+        "path": path,
+        "locations": [{ "line": 2, "column": 3 }],
+        "message": words,
+    });
+    Reply::new(200, json!({ "data": data, "errors": [error] }))
+}
+
+fn good(repository: Value) -> Reply {
+    Reply::new(200, json!({ "data": { "repository": repository } }))
+}
+
+fn facts(question: &Question<'_>) -> SimResult<Reply> {
+    let repo = question.repo()?;
+    let tip = question.world.tip(&question.key)?;
+    let permission = match question.world.access(&question.key, &question.call.login) {
+        Access::None => Value::Null,
+        Access::Read => json!("READ"),
+        Access::Write => json!("WRITE"),
+        Access::Admin => json!("ADMIN"),
+    };
+    let data = json!({
+        "viewer": { "login": question.call.login },
+        "repository": {
+            "id": repo.node_id(),
+            "databaseId": repo.id,
+            "nameWithOwner": repo.slug.to_string(),
+            "isArchived": repo.archived,
+            "isEmpty": tip.is_none(),
+            "viewerPermission": permission,
+            "defaultBranchRef": tip.map(|_| json!({ "name": repo.default_branch })),
+        },
+    });
+    Ok(Reply::new(200, json!({ "data": data })))
+}
+
+/// Fills in `r0`, `r1`, … : one for each variable of such a name.
+fn fill_refs(question: &Question<'_>, into: &mut Map<String, Value>) -> SimResult<()> {
+    let path = &question.repo()?.path;
+    for index in 0.. {
+        let alias = format!("r{index}");
+        let Some(name) = question.text(&alias) else {
+            break;
+        };
+        let found = match question.world.ref_id(&question.key, name)? {
+            Some(sha) => json!({ "target": target(path, &sha)? }),
+            None => Value::Null,
+        };
+        into.insert(alias, found);
+    }
+    Ok(())
+}
+
+fn target(path: &std::path::Path, sha: &str) -> SimResult<Value> {
+    Ok(match repo_git::commit(path, sha)? {
+        Some(commit) => json!({
+            "oid": sha,
+            "message": commit.message,
+            "committedDate": time(commit.date),
+        }),
+        None => json!({ "oid": sha }),
+    })
+}
+
+fn leases(question: &Question<'_>) -> SimResult<Reply> {
+    let mut shape = Map::new();
+    shape.insert("id".to_owned(), json!(question.repo()?.node_id()));
+    fill_refs(question, &mut shape)?;
+    Ok(good(Value::Object(shape)))
+}
+
+fn look(question: &Question<'_>) -> SimResult<Reply> {
+    let (repo, world) = (question.repo()?, question.world);
+    let number = question.number("issue")?;
+    let issue = repo.issues.get(&number).filter(|issue| issue.pr.is_none());
+    let mut shape = Map::new();
+    shape.insert(
+        "issue".to_owned(),
+        issue.map_or(Value::Null, |issue| nodes::issue(question, issue)),
+    );
+    shape.insert("pullRequests".to_owned(), nodes::prs(question, None)?);
+    // Written `base: ref(qualifiedName: $base)`: a short name is looked up among the branches.
+    let base = question.text("base").unwrap_or_default();
+    let full = if base.starts_with("refs/") {
+        base.to_owned()
+    } else {
+        format!("refs/heads/{base}")
+    };
+    let base = match world.ref_id(&question.key, &full)? {
+        Some(sha) => {
+            let tree =
+                repo_git::commit(&repo.path, &sha)?.map(|commit| json!({ "oid": commit.tree }));
+            json!({ "target": { "oid": sha, "tree": tree } })
+        }
+        None => Value::Null,
+    };
+    shape.insert("base".to_owned(), base);
+    let with_merge = question.call.body["variables"]["withMerge"].as_bool() == Some(true);
+    if with_merge {
+        let sha = question.text("merge").unwrap_or_default();
+        shape.insert("mergeCommit".to_owned(), nodes::checked(question, sha)?);
+    }
+    fill_refs(question, &mut shape)?;
+    if issue.is_some() {
+        return Ok(good(Value::Object(shape)));
+    }
+    let words = format!("Could not resolve to an Issue with the number of {number}.");
+    let data = json!({ "repository": shape });
+    Ok(failed(
+        data,
+        &SimError::not_found(),
+        &words,
+        &json!(["repository", "issue"]),
+    ))
+}
+
+fn issue_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
+    let number = question.number("issue")?;
+    let Some(issue) = question
+        .repo()?
+        .issues
+        .get(&number)
+        .filter(|issue| issue.pr.is_none())
+    else {
+        let words = format!("Could not resolve to an Issue with the number of {number}.");
+        let data = json!({ "repository": { "issue": null } });
+        return Ok(failed(
+            data,
+            &SimError::not_found(),
+            &words,
+            &json!(["repository", "issue"]),
+        ));
+    };
+    let after = question.after();
+    let list = match name {
+        "EditsPage" => json!({ "userContentEdits": nodes::edits(question, issue, after) }),
+        "TimelinePage" => json!({ "timelineItems": nodes::timeline(question, issue, after) }),
+        _ => json!({ "comments": nodes::comments(question, issue, after) }),
+    };
+    Ok(good(json!({ "issue": list })))
+}
+
+fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
+    question.repo()?;
+    let after = question.after();
+    Ok(good(match name {
+        "PrsPage" => json!({ "pullRequests": nodes::prs(question, after)? }),
+        "ReviewsPage" => {
+            let (_, pr) = question.world.pr(&question.key, question.number("pr")?)?;
+            json!({ "pullRequest": { "reviews": nodes::reviews(question, pr, after) } })
+        }
+        _ => {
+            let sha = question
+                .text("commit")
+                .or_else(|| question.text("sha"))
+                .unwrap_or_default();
+            let rollup = nodes::rollup(question, sha, after)?;
+            json!({ "object": { "statusCheckRollup": rollup } })
+        }
+    }))
+}
+
+fn swap_refs(question: &Question<'_>) -> Reply {
+    let variables = &question.call.body["variables"];
+    let id = variables["repository"].as_str().unwrap_or_default();
+    let repo = question
+        .world
+        .repos
+        .values()
+        .find(|repo| repo.node_id() == id);
+    let Some(repo) = repo else {
+        let words = format!("Could not resolve to a node with the global id of '{id}'");
+        let data = json!({ "updateRefs": null });
+        return failed(data, &SimError::not_found(), &words, &json!(["updateRefs"]));
+    };
+    if repo.bans.contains(&Ban::UpdateRefs) {
+        let error = json!({
+            "path": ["mutation SwapRefs", "updateRefs"],
+            "extensions": { "code": "undefinedField", "typeName": "Mutation", "fieldName": "updateRefs" },
+            "locations": [{ "line": 2, "column": 3 }],
+            "message": "Field 'updateRefs' doesn't exist on type 'Mutation'",
+        });
+        return Reply::new(200, json!({ "errors": [error] }));
+    }
+    let key = repo.slug.to_string().to_lowercase();
+    let ctx = Ctx {
+        key: &key,
+        login: &question.call.login,
+        now: question.call.now,
+    };
+    let updates = variables["updates"].as_array().cloned().unwrap_or_default();
+    let moves: Vec<Move> = updates.iter().map(move_of).collect();
+    match question.world.swap(&ctx, &moves) {
+        Ok(()) => Reply::new(
+            200,
+            json!({ "data": { "updateRefs": { "clientMutationId": null } } }),
+        ),
+        Err(error) => {
+            let data = json!({ "updateRefs": null });
+            failed(data, &error, &error.message.clone(), &json!(["updateRefs"]))
+        }
+    }
+}
+
+fn move_of(update: &Value) -> Move {
+    let there = |oid: &str| (!oid.bytes().all(|b| b == b'0')).then(|| oid.to_owned());
+    Move {
+        name: update["name"].as_str().unwrap_or_default().to_owned(),
+        before: update["beforeOid"].as_str().map(there),
+        after: update["afterOid"].as_str().and_then(there),
+        force: update["force"].as_bool().unwrap_or(false),
+    }
+}
