@@ -3,7 +3,7 @@
 //! What others wrote enters between fences with a random word, named as data.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use crate::model::run::RunKind;
@@ -57,11 +57,14 @@ pub fn render(kind: RunKind, facts: &PromptFacts) -> Result<String, String> {
     };
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .build();
     environment.set_syntax(syntax.map_err(|error| error.to_string())?);
     let render = |name: &str, text: &str| {
         environment
-            .render_named_str(name, text, context! { f => Value::from_serialize(facts) })
+            .render_named_str(name, text, context! { f => minijinja::value::Serde(facts) })
             .map_err(|error| format!("the prompt template `{name}`: {error:#}"))
     };
     let body = render(&format!("{}.md", kind.name()), template)?;

@@ -102,7 +102,10 @@ impl RepoEngine {
         if let Err(error) = self.step_all(&mut listing, &mut report, watch).await {
             report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
         }
-        report.asleep = listing.sleepers().map(|(n, why)| (n, why.to_owned())).collect();
+        report.asleep = listing
+            .sleepers()
+            .map(|(n, why)| (n, why.to_owned()))
+            .collect();
         self.keep(&listing);
         report
     }
@@ -119,10 +122,15 @@ impl RepoEngine {
             if slots_taken && self.world.folders.claim(issue)?.is_none() && self.is_fresh(issue) {
                 continue;
             }
-            let advanced = self.advance(issue, &Order::default(), HowFar::UntilItWaits).await;
+            let advanced = self
+                .advance(issue, &Order::default(), HowFar::UntilItWaits)
+                .await;
             slots_taken |= matches!(
                 advanced.outcome,
-                StepOutcome::Waits { why: Why::NoSlot { .. } | Why::RunGoing { .. }, .. }
+                StepOutcome::Waits {
+                    why: Why::NoSlot { .. } | Why::RunGoing { .. },
+                    ..
+                }
             ) && self.policy.slots == 1;
             listing.note(issue, &advanced);
             let line = self.report(issue, listing.title(issue), &advanced);
@@ -137,7 +145,10 @@ impl RepoEngine {
 
     /// Does nothing at all exist of the issue on this machine?
     fn is_fresh(&self, issue: IssueNumber) -> bool {
-        self.world.runs.facts(issue).is_ok_and(|runs| runs.is_empty())
+        self.world
+            .runs
+            .facts(issue)
+            .is_ok_and(|runs| runs.is_empty())
     }
 
     /// How an issue's steps ended, for people and programs.
@@ -148,7 +159,9 @@ impl RepoEngine {
         advanced: &Advanced,
     ) -> IssueReport {
         let (outcome, code, why, until) = match &advanced.outcome {
-            StepOutcome::Waits { until, why } => (wait_word(why), why.code(), why.to_string(), *until),
+            StepOutcome::Waits { until, why } => {
+                (wait_word(why), why.code(), why.to_string(), *until)
+            }
             StepOutcome::Finished(why) => ("done", why.code(), why.to_string(), None),
             StepOutcome::Stepped(why) => ("stepped", why.code(), why.to_string(), None),
             StepOutcome::Locked => (
@@ -157,9 +170,12 @@ impl RepoEngine {
                 "another process of this home is at it".to_owned(),
                 None,
             ),
-            StepOutcome::Trouble(error) => {
-                ("trouble", "trouble".to_owned(), error.to_string(), retry_at(error))
-            }
+            StepOutcome::Trouble(error) => (
+                "trouble",
+                "trouble".to_owned(),
+                error.to_string(),
+                retry_at(error),
+            ),
         };
         IssueReport {
             repository: self.settings.alias.clone(),
@@ -176,7 +192,9 @@ impl RepoEngine {
     /// Waits for at most `time`, or until a run of this machine ends.
     pub async fn rest(&self, issues: &[IssueNumber], time: Duration) {
         let running = |engine: &Self| -> usize {
-            let facts = issues.iter().filter_map(|issue| engine.world.runs.facts(*issue).ok());
+            let facts = issues
+                .iter()
+                .filter_map(|issue| engine.world.runs.facts(*issue).ok());
             let alive = |status: &RunStatus| matches!(status, RunStatus::Running { .. });
             facts.flatten().filter(|run| alive(&run.status)).count()
         };

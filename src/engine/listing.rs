@@ -47,7 +47,10 @@ impl RepoEngine {
         let rules = self.rules();
         let mut listing = kept
             .filter(|kept| kept.rules == rules)
-            .filter(|kept| kept.full_at.is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY))
+            .filter(|kept| {
+                kept.full_at
+                    .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
+            })
             .unwrap_or_default();
         listing.rules = rules;
         let full = listing.cursor.since.is_none();
@@ -76,13 +79,18 @@ impl RepoEngine {
     /// The numbers of issues to step in this cycle, oldest first.
     pub(super) fn candidates(&self, listing: &Listing) -> PortResult<Vec<IssueNumber>> {
         let now = self.world.clock.now();
-        let ours: BTreeSet<IssueNumber> = self.world.folders.claimed_issues()?.into_iter().collect();
+        let ours: BTreeSet<IssueNumber> =
+            self.world.folders.claimed_issues()?.into_iter().collect();
         let wanted = listing
             .issues
             .values()
             .filter(|issue| self.is_candidate(issue) && !listing.sleeps(issue, now))
             .map(|issue| issue.number);
-        Ok(wanted.chain(ours).collect::<BTreeSet<_>>().into_iter().collect())
+        Ok(wanted
+            .chain(ours)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect())
     }
 
     /// Open, with a status label, and what the user asked for.
@@ -92,10 +100,14 @@ impl RepoEngine {
         issue.open
             && !self.policy.labels.statuses(&issue.labels).is_empty()
             && target.labels.iter().all(has)
-            && target.assignee.as_ref().is_none_or(|login| {
-                issue.assignees.is_empty() || issue.assignees.contains(login)
-            })
-            && target.milestone.as_ref().is_none_or(|title| issue.milestone.as_ref() == Some(title))
+            && target
+                .assignee
+                .as_ref()
+                .is_none_or(|login| issue.assignees.is_empty() || issue.assignees.contains(login))
+            && target
+                .milestone
+                .as_ref()
+                .is_none_or(|title| issue.milestone.as_ref() == Some(title))
     }
 
     /// Other rules make other decisions: nothing kept from before counts then.
@@ -121,11 +133,19 @@ impl Listing {
     /// Notes how an issue's steps ended: whether it may sleep until it changes.
     pub(super) fn note(&mut self, number: IssueNumber, advanced: &Advanced) {
         self.asleep.remove(&number);
-        let (Some(updated_at), Some((until, why))) = (advanced.updated_at, sleep(&advanced.outcome))
+        let (Some(updated_at), Some((until, why))) =
+            (advanced.updated_at, sleep(&advanced.outcome))
         else {
             return;
         };
-        self.asleep.insert(number, Asleep { updated_at, until, why: why.code() });
+        self.asleep.insert(
+            number,
+            Asleep {
+                updated_at,
+                until,
+                why: why.code(),
+            },
+        );
     }
 
     /// The title, for reports.
@@ -135,14 +155,19 @@ impl Listing {
 
     /// Issues that sleep, with the reason's code.
     pub(super) fn sleepers(&self) -> impl Iterator<Item = (IssueNumber, &str)> {
-        self.asleep.iter().map(|(number, asleep)| (*number, asleep.why.as_str()))
+        self.asleep
+            .iter()
+            .map(|(number, asleep)| (*number, asleep.why.as_str()))
     }
 }
 
 /// May the issue sleep until the listing shows a change (or until a time)?
 fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
     match outcome {
-        StepOutcome::Waits { until: Some(until), why } => match why {
+        StepOutcome::Waits {
+            until: Some(until),
+            why,
+        } => match why {
             // The lease may be given back earlier, but that changes labels, and so the listing.
             Why::ClaimedElsewhere { .. } | Why::OddLease { .. } | Why::Backoff { .. } => {
                 Some((Some(*until), why))

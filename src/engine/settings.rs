@@ -129,19 +129,34 @@ pub struct RepoEngine {
 impl RepoEngine {
     /// Puts the parts together.
     pub fn new(world: World, policy: Policy, settings: Settings) -> Self {
-        Self { world, policy, settings, people: Mutex::default(), looks: Mutex::default() }
+        Self {
+            world,
+            policy,
+            settings,
+            people: Mutex::default(),
+            looks: Mutex::default(),
+        }
     }
 
     /// Notes that the look which answered `at` was sent at `boot`.
     pub(super) fn note_look(&self, issue: IssueNumber, at: Timestamp, boot: Duration) {
-        let mut looks = self.looks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut looks = self
+            .looks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         looks.insert(issue, (at, boot));
     }
 
     /// When the look which answered `at` was sent.
     pub(super) fn looked_at(&self, issue: IssueNumber, at: Timestamp) -> Option<Duration> {
-        let looks = self.looks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        looks.get(&issue).filter(|(answered, _)| *answered == at).map(|(_, boot)| *boot)
+        let looks = self
+            .looks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        looks
+            .get(&issue)
+            .filter(|(answered, _)| *answered == at)
+            .map(|(_, boot)| *boot)
     }
 
     /// The agent of a kind of run; verify steps and set-up have none.

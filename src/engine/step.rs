@@ -209,7 +209,10 @@ impl RepoEngine {
         why: &Why,
         result: &PortResult<Performed>,
     ) {
-        let error = result.as_ref().err().map(|e| self.settings.redactor.redact(&e.to_string()));
+        let error = result
+            .as_ref()
+            .err()
+            .map(|e| self.settings.redactor.redact(&e.to_string()));
         let what = match &error {
             None => format!("{}: {why}", effect.name()),
             Some(error) => format!("{}: {error}", effect.name()),
@@ -252,7 +255,11 @@ impl Progress {
         self.look = None;
         let again = matches!(
             error,
-            PortError::Unknown { .. } | PortError::Refused { refusal: Refusal::Stale, .. }
+            PortError::Unknown { .. }
+                | PortError::Refused {
+                    refusal: Refusal::Stale,
+                    ..
+                }
         );
         if again && self.trouble < TROUBLE_MAX {
             Turn::Again

@@ -46,6 +46,13 @@ fn text_of_an_issue_is_never_a_template() {
 
 #[test]
 fn the_failed_log_reaches_the_next_prompt() {
-    let facts = PromptFacts { verify_log: Some("FAILED test_name".to_owned()), ..facts() };
-    assert!(render(RunKind::Implement, &facts).unwrap().contains("FAILED test_name"));
+    let facts = PromptFacts {
+        verify_log: Some("FAILED test_name".to_owned()),
+        ..facts()
+    };
+    assert!(
+        render(RunKind::Implement, &facts)
+            .unwrap()
+            .contains("FAILED test_name")
+    );
 }

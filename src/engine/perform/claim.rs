@@ -30,7 +30,11 @@ impl RepoEngine {
             .chain(plan.slot.iter().filter_map(|(_, commit)| commit.as_ref()))
             .map(|commit| commit.oid.clone())
             .collect();
-        let commit = NewCommit { message: message.render(), tree: plan.tree.clone(), parents };
+        let commit = NewCommit {
+            message: message.render(),
+            tree: plan.tree.clone(),
+            parents,
+        };
         let (oid, _) = self.world.github.create_commit(&commit).await?;
         let swaps = claim_swaps(&self.issue_ref(&record)?, plan, &oid);
         match self.world.github.swap_refs(&swaps).await? {
@@ -68,7 +72,10 @@ impl RepoEngine {
         if earlier.is_some() {
             self.world.folders.replace_claim(&record)?;
         } else if !self.world.folders.create_claim(&record)? {
-            return Err(stale("claim the issue", "another process of this home claimed it"));
+            return Err(stale(
+                "claim the issue",
+                "another process of this home claimed it",
+            ));
         }
         Ok(record)
     }
@@ -117,7 +124,9 @@ impl RepoEngine {
         Ok(RunLease {
             alias: self.settings.alias.clone(),
             claim: record.claim.clone(),
-            refs: std::iter::once(view.issue_ref.clone()).chain(view.slot()).collect(),
+            refs: std::iter::once(view.issue_ref.clone())
+                .chain(view.slot())
+                .collect(),
             ttl: self.policy.lease_ttl,
             tree: tree.ok_or_else(|| stale("renew the lease", "the base branch is gone"))?,
             margin: self.policy.lease_margins.grace,
@@ -153,7 +162,11 @@ impl RepoEngine {
         let swaps: Vec<RefSwap> = ours
             .filter_map(|name| {
                 let before = seen.look.leases.get(&name)?.oid.clone();
-                Some(RefSwap { name, before: Some(before), after: None })
+                Some(RefSwap {
+                    name,
+                    before: Some(before),
+                    after: None,
+                })
             })
             .collect();
         match self.world.github.swap_refs(&swaps).await? {

@@ -42,7 +42,11 @@ impl RepoEngine {
             key: plan.key.clone(),
             worktree: self.worktree_path(plan.key.issue),
             commands: self.commands(&view, kind, prompt.as_deref())?,
-            order: if agent.is_some() { Order::Fallback } else { Order::Sequence },
+            order: if agent.is_some() {
+                Order::Fallback
+            } else {
+                Order::Sequence
+            },
             prompt,
             tasks: plan.tasks.clone(),
             fresh_files: [&self.settings.question_file, &self.settings.review_file]
@@ -65,8 +69,14 @@ impl RepoEngine {
     ) -> PortResult<Vec<RunCommand>> {
         match kind {
             RunKind::Implement | RunKind::Simplify | RunKind::Review => {
-                let agent = self.agent(kind).map(|agent| agent.commands.clone()).unwrap_or_default();
-                agent.iter().map(|text| agent_command(text, prompt.unwrap_or_default())).collect()
+                let agent = self
+                    .agent(kind)
+                    .map(|agent| agent.commands.clone())
+                    .unwrap_or_default();
+                agent
+                    .iter()
+                    .map(|text| agent_command(text, prompt.unwrap_or_default()))
+                    .collect()
             }
             RunKind::Setup => Ok(vec![step(
                 self.settings.setup.clone().unwrap_or_default(),
@@ -88,14 +98,23 @@ impl RepoEngine {
     fn run_env(&self, plan: &RunPlan, agent: Option<&AgentSettings>) -> BTreeMap<String, String> {
         let mut env = agent.map(|agent| agent.env.clone()).unwrap_or_default();
         env.insert("AGENT_ID".to_owned(), self.settings.owner.clone());
-        env.insert("ISSUE_LEASE_NAMESPACE".to_owned(), self.policy.namespace.clone());
+        env.insert(
+            "ISSUE_LEASE_NAMESPACE".to_owned(),
+            self.policy.namespace.clone(),
+        );
         env.insert("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned());
         env.insert("GHSWARM_ISSUE".to_owned(), plan.key.issue.to_string());
         if agent.is_none_or(|agent| agent.github == GithubAccess::None) {
             // Pushes of the agent go nowhere, and `gh` finds no login.
             env.insert("GIT_CONFIG_COUNT".to_owned(), "1".to_owned());
-            env.insert("GIT_CONFIG_KEY_0".to_owned(), "remote.origin.pushurl".to_owned());
-            env.insert("GIT_CONFIG_VALUE_0".to_owned(), "disabled://ghswarm-pushes".to_owned());
+            env.insert(
+                "GIT_CONFIG_KEY_0".to_owned(),
+                "remote.origin.pushurl".to_owned(),
+            );
+            env.insert(
+                "GIT_CONFIG_VALUE_0".to_owned(),
+                "disabled://ghswarm-pushes".to_owned(),
+            );
             env.insert("GH_CONFIG_DIR".to_owned(), "/nonexistent".to_owned());
         }
         env
@@ -126,9 +145,8 @@ impl RepoEngine {
             last_failure: failed_agent.map(end_in_words),
             fence: (self.world.random)(),
         };
-        prompts::render(plan.key.kind, &facts).map_err(|error| {
-            PortError::refused("render the prompt", Refusal::Local, error)
-        })
+        prompts::render(plan.key.kind, &facts)
+            .map_err(|error| PortError::refused("render the prompt", Refusal::Local, error))
     }
 
     fn log_part(&self, run: &RunFacts) -> String {
@@ -137,7 +155,12 @@ impl RepoEngine {
 }
 
 fn step(shell: String, dir: PathBuf) -> RunCommand {
-    RunCommand { label: shell.clone(), shell, dir, prompt_on_stdin: false }
+    RunCommand {
+        label: shell.clone(),
+        shell,
+        dir,
+        prompt_on_stdin: false,
+    }
 }
 
 /// Puts the prompt into an agent's command.
@@ -162,11 +185,18 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
         format!("{text} {quoted}")
     };
     let label = crate::decide::policy::command_name(text);
-    Ok(RunCommand { label, shell, dir: PathBuf::new(), prompt_on_stdin: on_stdin })
+    Ok(RunCommand {
+        label,
+        shell,
+        dir: PathBuf::new(),
+        prompt_on_stdin: on_stdin,
+    })
 }
 
 fn env_remove(agent: Option<&AgentSettings>) -> Vec<String> {
-    let mut remove = agent.map(|agent| agent.env_remove.clone()).unwrap_or_default();
+    let mut remove = agent
+        .map(|agent| agent.env_remove.clone())
+        .unwrap_or_default();
     if agent.is_none_or(|agent| agent.github == GithubAccess::None) {
         remove.extend(GITHUB_TOKENS.iter().map(|name| (*name).to_owned()));
     }
@@ -197,7 +227,9 @@ fn is_recent(view: &View<'_>, run: &RunFacts, plan: &RunPlan) -> bool {
 fn end_in_words(run: &RunFacts) -> String {
     match &run.status {
         RunStatus::Ended(exit) => {
-            let code = exit.code.map_or_else(String::new, |code| format!(", status {code}"));
+            let code = exit
+                .code
+                .map_or_else(String::new, |code| format!(", status {code}"));
             format!("`{}` ended as {:?}{code}", run.label, exit.end)
         }
         RunStatus::Reserved | RunStatus::Running { .. } => String::new(),
@@ -205,7 +237,9 @@ fn end_in_words(run: &RunFacts) -> String {
 }
 
 fn verify_lines(view: &View<'_>) -> Vec<String> {
-    let VerifyBlock::Steps(steps) = &view.body.verify else { return Vec::new() };
+    let VerifyBlock::Steps(steps) = &view.body.verify else {
+        return Vec::new();
+    };
     steps
         .iter()
         .map(|step| match &step.path {
