@@ -12,5 +12,6 @@ pub mod step;
 pub mod supervise;
 
 pub use cycle::{CycleReport, IssueReport};
-pub use settings::{AgentSettings, RepoEngine, Settings, Target, World};
+pub use observe::kept_repository;
+pub use settings::{AgentSettings, GithubAccess, RepoEngine, Settings, Target, World};
 pub use step::StepOutcome;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::view::{View, text_facts, trust_policy};
 use crate::decide::{Order, Snapshot};
-use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Sha, Timestamp};
+use crate::model::ids::{BranchName, IssueNumber, Login, RefName, RepoSlug, Sha, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
@@ -14,7 +14,8 @@ use crate::model::local::LocalFacts;
 use crate::model::repo::{Permission, Repository};
 use crate::model::trust::{People, unknown_logins};
 use crate::ports::PortResult;
-use crate::ports::github::{Look, LookAt};
+use crate::ports::github::{GitHub, Look, LookAt};
+use crate::ports::memory::Memory;
 
 use super::settings::RepoEngine;
 
@@ -22,6 +23,8 @@ use super::settings::RepoEngine;
 #[derive(Serialize, Deserialize)]
 struct KeptFacts {
     at: Timestamp,
+    /// The name in the configuration; a renamed repository answers with another one.
+    asked_as: RepoSlug,
     repository: Repository,
 }
 
@@ -32,32 +35,37 @@ struct Hint {
     merge_commit: Option<Sha>,
 }
 
+/// The repository's facts: those in `memory` if they are younger than an hour, else GitHub's.
+pub async fn kept_repository(
+    github: &dyn GitHub,
+    memory: &dyn Memory,
+    now: Timestamp,
+    slug: &RepoSlug,
+) -> PortResult<Repository> {
+    let kept = memory.load("repository");
+    let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
+    let young = |kept: &KeptFacts| now >= kept.at && now < kept.at + REPO_FACTS_FOR;
+    if let Some(kept) = kept.filter(|kept| kept.asked_as == *slug && young(kept)) {
+        return Ok(kept.repository);
+    }
+    let repository = github.repository().await?;
+    let kept = KeptFacts {
+        at: now,
+        asked_as: slug.clone(),
+        repository: repository.clone(),
+    };
+    if let Ok(text) = serde_json::to_string(&kept) {
+        memory.save("repository", &text);
+    }
+    Ok(repository)
+}
+
 impl RepoEngine {
     /// The repository's facts, asked again after an hour.
     pub async fn repository(&self) -> PortResult<Repository> {
-        let now = self.world.clock.now();
-        let kept = self.world.memory.load("repository");
-        let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
-        if let Some(kept) = kept
-            && kept
-                .repository
-                .slug
-                .to_string()
-                .eq_ignore_ascii_case(&self.settings.slug.to_string())
-            && now >= kept.at
-            && now < kept.at + REPO_FACTS_FOR
-        {
-            return Ok(kept.repository);
-        }
-        let repository = self.world.github.repository().await?;
-        let kept = KeptFacts {
-            at: now,
-            repository: repository.clone(),
-        };
-        if let Ok(text) = serde_json::to_string(&kept) {
-            self.world.memory.save("repository", &text);
-        }
-        Ok(repository)
+        let world = &self.world;
+        let slug = &self.settings.slug;
+        kept_repository(&*world.github, &*world.memory, world.clock.now(), slug).await
     }
 
     /// Everything a decision about the issue needs. `look` is used instead of a new one if it is given.

@@ -117,6 +117,10 @@ fn spec(kind: RunKind) -> RunSpec {
             claim: "c1".parse().unwrap(),
             refs: vec![RefName::new("refs/leases/issue-42").unwrap()],
             ttl: second,
+            margin: second,
+            tree: Sha::zero(),
+            message: crate::model::lease::LeaseMessage::parse("{\"issue\":42}").unwrap(),
+            good_since: None,
         }),
     }
 }

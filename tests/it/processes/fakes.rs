@@ -106,7 +106,7 @@ impl LeaseGitHub {
         let commit = NewCommit {
             message: message.to_owned(),
             tree: sha(0xeee),
-            parent: None,
+            parents: Vec::new(),
         };
         let oid = self.commit(&commit);
         self.world().refs.insert(name(at), oid);

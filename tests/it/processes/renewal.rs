@@ -31,7 +31,7 @@ async fn a_renewal_moves_both_refs_to_a_child_that_says_the_same() {
         (&issue, Some(&oid)),
         (&oid, github.at("slot-1").map(|at| at.0).as_ref())
     );
-    assert_eq!(commit.parent, Some(before));
+    assert_eq!(commit.parents, vec![before]);
     let says = LeaseMessage::parse(&commit.message).unwrap();
     assert_eq!(
         says,
@@ -118,7 +118,7 @@ async fn a_tombstone_is_replaced_by_its_child_while_the_run_lives() {
         renewal(&github, IfMissing::Create).await,
         RenewOutcome::Renewed { .. }
     ));
-    assert_eq!(github.at("issue-42").unwrap().1.parent, Some(tombstone));
+    assert_eq!(github.at("issue-42").unwrap().1.parents, vec![tombstone]);
 }
 
 #[tokio::test]
