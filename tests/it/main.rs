@@ -11,3 +11,5 @@
 mod adapter_github;
 mod contracts;
 mod processes;
+mod stories;
+mod world;
