@@ -23,6 +23,8 @@ pub(super) fn resolve(
     let copy = checkpoint
         .and_then(|c| c.state.clone())
         .filter(|state| is_here(seen, state));
+    // A checkpoint that was placed with the claim, before the first write, knows nothing yet.
+    let copy = copy.filter(|state| state.rev > 0);
     // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
     if !matches!(trust, TextTrust::Trusted) {
         return copy.map_or_else(

@@ -36,7 +36,7 @@ pub(crate) const CANARY: &str = "canary-5ecre7-canary";
 pub(crate) const ANN: &str = "ann";
 
 /// A settled world needs fewer rounds than this; more is going in a circle.
-const ROUNDS_MAX: usize = 80;
+const ROUNDS_MAX: usize = 30;
 
 /// The world of one story.
 pub(crate) struct World {
