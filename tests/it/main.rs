@@ -10,6 +10,7 @@
 
 mod adapter_github;
 mod contracts;
+mod crash;
 mod processes;
 mod stories;
 mod world;
