@@ -79,6 +79,13 @@ const GUARDS: &[(Guard, Check)] = &[
     ),
     (
         Guard {
+            name: "reclaim",
+            asks: "a take-over was announced",
+        },
+        reclaimed,
+    ),
+    (
+        Guard {
             name: "state",
             asks: "its state block is valid",
         },
@@ -249,6 +256,19 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     Some(Decision::wait(Why::RepositoryUnusable {
         reason: reason.to_owned(),
     }))
+}
+
+/// A steal is never silent, whatever the claim is for: a single write out of a waiting phase as well.
+fn reclaimed(view: &View<'_>) -> Option<Decision> {
+    let LeaseReading::Held { message, .. } = &view.lease else {
+        return None;
+    };
+    message.stolen_from.as_ref()?;
+    let signals = Signals {
+        reclaim: Some(view.reclaim_notice()?),
+        ..Signals::default()
+    };
+    Some(Decision::act(Effect::PlaceSignals(signals), Why::ShowClaim))
 }
 
 /// A person's words must not be lost silently: our body was made from a text without them.
