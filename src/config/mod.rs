@@ -26,7 +26,6 @@ mod values;
 
 pub use expand::Environment;
 pub use locate::{NotFound, locate};
-pub use policy::command_name;
 pub use problem::{ConfigProblem, ConfigProblems};
 pub use schema::schema;
 pub use settings::{

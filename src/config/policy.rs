@@ -1,15 +1,7 @@
 //! The part of a repository's configuration on which decisions depend.
 
-use std::path::Path;
-
 use super::settings::{AgentConfig, RepoConfig};
-use crate::decide::policy::{AgentNames, Policy};
-
-/// Stands for an agent whose command line begins with no plain program.
-const UNNAMED: &str = "agent";
-
-/// GitHub allows 50 characters for a label; the prefix needs room as well.
-const NAME_CHARS_MAX: usize = 20;
+use crate::decide::policy::{AgentNames, Policy, UNNAMED, command_name};
 
 impl RepoConfig {
     /// The rules that the decider goes by.
@@ -58,21 +50,5 @@ impl AgentConfig {
         self.commands
             .first()
             .map_or_else(|| UNNAMED.to_owned(), |command| command_name(command))
-    }
-}
-
-/// The program that a command line runs, without its path: `claude` of `A=b env /bin/claude -p`.
-pub fn command_name(command: &str) -> String {
-    let mut words = command.split_whitespace();
-    let program = words.find(|word| !word.contains('=') && *word != "env");
-    let name = program
-        .and_then(|word| Path::new(word).file_name()?.to_str())
-        .unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let fine = !name.is_empty() && name.chars().all(plain);
-    if fine {
-        name.chars().take(NAME_CHARS_MAX).collect()
-    } else {
-        UNNAMED.to_owned()
     }
 }

@@ -1,5 +1,6 @@
 //! What the user's configuration says, as far as decisions depend on it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName};
@@ -7,6 +8,12 @@ use crate::model::issue::Association;
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
 use crate::model::pr::MergeMethod;
+
+/// Stands for an agent whose command line begins with no plain program.
+pub const UNNAMED: &str = "agent";
+
+/// GitHub allows 50 characters for a label; the prefix needs room as well.
+const NAME_CHARS_MAX: usize = 20;
 
 /// Whose approval a merge needs, besides green checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,5 +111,21 @@ impl Policy {
     /// Where an issue's unfinished work is kept for the next holder.
     pub fn wip_ref(&self, issue: IssueNumber) -> Option<RefName> {
         RefName::new(format!("refs/{}/wip/issue-{issue}", self.namespace)).ok()
+    }
+}
+
+/// The program that a command line runs, without its path: `claude` of `A=b env /bin/claude -p`.
+pub fn command_name(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let program = words.find(|word| !word.contains('=') && *word != "env");
+    let name = program
+        .and_then(|word| Path::new(word).file_name()?.to_str())
+        .unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fine = !name.is_empty() && name.chars().all(plain);
+    if fine {
+        name.chars().take(NAME_CHARS_MAX).collect()
+    } else {
+        UNNAMED.to_owned()
     }
 }

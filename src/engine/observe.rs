@@ -39,14 +39,21 @@ impl RepoEngine {
         let kept = self.world.memory.load("repository");
         let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
         if let Some(kept) = kept
-            && kept.repository.slug.to_string().eq_ignore_ascii_case(&self.settings.slug.to_string())
+            && kept
+                .repository
+                .slug
+                .to_string()
+                .eq_ignore_ascii_case(&self.settings.slug.to_string())
             && now >= kept.at
             && now < kept.at + REPO_FACTS_FOR
         {
             return Ok(kept.repository);
         }
         let repository = self.world.github.repository().await?;
-        let kept = KeptFacts { at: now, repository: repository.clone() };
+        let kept = KeptFacts {
+            at: now,
+            repository: repository.clone(),
+        };
         if let Ok(text) = serde_json::to_string(&kept) {
             self.world.memory.save("repository", &text);
         }
@@ -61,7 +68,11 @@ impl RepoEngine {
         look: Option<Look>,
     ) -> PortResult<Snapshot> {
         let repo = self.repository().await?;
-        let base = self.settings.base_branch.clone().or(repo.default_branch.clone());
+        let base = self
+            .settings
+            .base_branch
+            .clone()
+            .or(repo.default_branch.clone());
         let look = match look {
             Some(look) => look,
             None => self.look(issue, base.as_ref()).await?,
@@ -118,11 +129,23 @@ impl RepoEngine {
                 "`branch_prefix` or the base branch does not make a branch name",
             )
         };
-        let branch = hint.branch.clone().or_else(|| self.policy.branch(issue)).ok_or_else(wrong)?;
-        let base = base.cloned().or_else(|| BranchName::new("main").ok()).ok_or_else(wrong)?;
+        let branch = hint
+            .branch
+            .clone()
+            .or_else(|| self.policy.branch(issue))
+            .ok_or_else(wrong)?;
+        let base = base
+            .cloned()
+            .or_else(|| BranchName::new("main").ok())
+            .ok_or_else(wrong)?;
         let at = LookAt {
             issue,
-            leases: self.policy.issue_ref(issue).into_iter().chain(self.policy.slot_refs()).collect(),
+            leases: self
+                .policy
+                .issue_ref(issue)
+                .into_iter()
+                .chain(self.policy.slot_refs())
+                .collect(),
             refs: std::iter::once(RefName::of_branch(&branch))
                 .chain(self.policy.wip_ref(issue))
                 .collect(),
@@ -130,12 +153,17 @@ impl RepoEngine {
             base,
             merge_commit: hint.merge_commit.clone(),
         };
-        self.world.github.look(&at).await
+        let sent = self.world.clock.boot_time();
+        let look = self.world.github.look(&at).await?;
+        self.note_look(issue, look.at, sent);
+        Ok(look)
     }
 
     /// What this look says about what the next one should ask.
     fn hint_of(&self, look: &Look) -> Hint {
-        let Some(issue) = &look.issue else { return Hint::default() };
+        let Some(issue) = &look.issue else {
+            return Hint::default();
+        };
         let state = match crate::model::body::parse(&issue.body).state {
             crate::model::body::StateBlock::Found { state, .. } => Some(state),
             _ => None,
@@ -163,19 +191,31 @@ impl RepoEngine {
 
     /// Is the remote branch's head in the worktree? Otherwise a push would lose somebody's commits.
     async fn compare_branch(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
-        let Some(tree) = &seen.local.worktree else { return Ok(()) };
-        let Some(branch) = &tree.branch else { return Ok(()) };
-        let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else { return Ok(()) };
+        let Some(tree) = &seen.local.worktree else {
+            return Ok(());
+        };
+        let Some(branch) = &tree.branch else {
+            return Ok(());
+        };
+        let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else {
+            return Ok(());
+        };
         seen.remote_contained = Some(if *remote == tree.head {
             true
         } else {
-            self.world.git.contains(&self.worktree_path(issue), remote).await?
+            self.world
+                .git
+                .contains(&self.worktree_path(issue), remote)
+                .await?
         });
         Ok(())
     }
 
     fn known_people(&self) -> People {
-        self.people.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.people
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
     }
 
     /// Editors and labellers about whom nothing says whether they are trusted.
@@ -188,15 +228,19 @@ impl RepoEngine {
                 Err(error) => return Err(error),
             };
             seen.people.insert(login.clone(), permission);
-            let mut people =
-                self.people.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut people = self
+                .people
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             people.insert(login, permission);
         }
         Ok(())
     }
 
     fn unknown_people(&self, seen: &Snapshot) -> Vec<Login> {
-        let Some(issue) = &seen.look.issue else { return Vec::new() };
+        let Some(issue) = &seen.look.issue else {
+            return Vec::new();
+        };
         let policy = trust_policy(seen, &self.policy);
         let mut unknown = unknown_logins(&text_facts(seen, issue), &policy, &seen.people);
         // Who set the idle label on a blocked issue matters; nobody else's label does.
@@ -214,13 +258,19 @@ impl RepoEngine {
 
     /// A lease whose own time is not believable counts from when we first saw it.
     fn date_odd_lease(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
-        let Ok(view) = View::of(seen, &self.policy, seen.look.at) else { return Ok(()) };
+        let Ok(view) = View::of(seen, &self.policy, seen.look.at) else {
+            return Ok(());
+        };
         if !matches!(view.lease, LeaseReading::Odd { .. }) {
             return Ok(());
         }
-        let Some(commit) = view.lease_commit() else { return Ok(()) };
-        let first =
-            self.world.folders.first_seen(issue, commit.oid.as_str(), seen.look.at)?;
+        let Some(commit) = view.lease_commit() else {
+            return Ok(());
+        };
+        let first = self
+            .world
+            .folders
+            .first_seen(issue, commit.oid.as_str(), seen.look.at)?;
         seen.lease_first_seen = Some(first);
         Ok(())
     }

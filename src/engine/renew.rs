@@ -172,13 +172,13 @@ async fn swap(
         ..lease.message.clone()
     };
     let read = |name: &RefName| commits.get(name).map(|commit| commit.oid.clone());
-    // The ref comes first in the list; its commit is the parent, so that the refs which only
-    // move forward (the REST way) move too.
-    let parent = lease.refs.iter().find_map(read);
+    // Every commit that is left is a parent, so that refs which only move forward (the REST way) move.
+    let mut parents: Vec<Sha> = lease.refs.iter().filter_map(read).collect();
+    parents.dedup();
     let commit = NewCommit {
         message: message.render(),
         tree: lease.tree.clone(),
-        parent,
+        parents,
     };
     let (oid, _) = github.create_commit(&commit).await?;
     let to = |name: &RefName| RefSwap {

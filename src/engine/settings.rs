@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::comments::redact::Redactor;
 use crate::decide::Policy;
-use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug};
+use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
 use crate::model::trust::People;
 use crate::ports::clock::Clock;
@@ -121,12 +122,41 @@ pub struct RepoEngine {
     pub settings: Settings,
     /// Permissions that were asked for in this process.
     pub(super) people: Mutex<People>,
+    /// Boot time at which the last look at an issue was sent, with the look's own time.
+    looks: Mutex<BTreeMap<IssueNumber, (Timestamp, Duration)>>,
 }
 
 impl RepoEngine {
     /// Puts the parts together.
     pub fn new(world: World, policy: Policy, settings: Settings) -> Self {
-        Self { world, policy, settings, people: Mutex::default() }
+        Self {
+            world,
+            policy,
+            settings,
+            people: Mutex::default(),
+            looks: Mutex::default(),
+        }
+    }
+
+    /// Notes that the look which answered `at` was sent at `boot`.
+    pub(super) fn note_look(&self, issue: IssueNumber, at: Timestamp, boot: Duration) {
+        let mut looks = self
+            .looks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        looks.insert(issue, (at, boot));
+    }
+
+    /// When the look which answered `at` was sent.
+    pub(super) fn looked_at(&self, issue: IssueNumber, at: Timestamp) -> Option<Duration> {
+        let looks = self
+            .looks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        looks
+            .get(&issue)
+            .filter(|(answered, _)| *answered == at)
+            .map(|(_, boot)| *boot)
     }
 
     /// The agent of a kind of run; verify steps and set-up have none.

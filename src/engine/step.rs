@@ -159,7 +159,7 @@ impl RepoEngine {
         progress: &mut Progress,
     ) -> PortResult<()> {
         let result = self.perform(seen, effect).await;
-        self.record(issue, progress.end.phase, effect, why, &result);
+        self.record_step(issue, progress.end.phase, effect, why, &result);
         let performed = match result {
             Err(error) => match blocks(effect, &error) {
                 Some(reason) => self.block_after(seen, reason, &error).await?,
@@ -201,7 +201,7 @@ impl RepoEngine {
         }
     }
 
-    fn record(
+    fn record_step(
         &self,
         issue: IssueNumber,
         phase: Option<Phase>,
@@ -209,7 +209,10 @@ impl RepoEngine {
         why: &Why,
         result: &PortResult<Performed>,
     ) {
-        let error = result.as_ref().err().map(|e| self.settings.redactor.redact(&e.to_string()));
+        let error = result
+            .as_ref()
+            .err()
+            .map(|e| self.settings.redactor.redact(&e.to_string()));
         let what = match &error {
             None => format!("{}: {why}", effect.name()),
             Some(error) => format!("{}: {error}", effect.name()),
@@ -252,7 +255,11 @@ impl Progress {
         self.look = None;
         let again = matches!(
             error,
-            PortError::Unknown { .. } | PortError::Refused { refusal: Refusal::Stale, .. }
+            PortError::Unknown { .. }
+                | PortError::Refused {
+                    refusal: Refusal::Stale,
+                    ..
+                }
         );
         if again && self.trouble < TROUBLE_MAX {
             Turn::Again

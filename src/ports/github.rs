@@ -66,8 +66,8 @@ pub struct NewCommit {
     pub message: String,
     /// Tree.
     pub tree: Sha,
-    /// Parent, if any.
-    pub parent: Option<Sha>,
+    /// Parents: what the refs that will point at it point at now, so that each only moves forward.
+    pub parents: Vec<Sha>,
 }
 
 /// What is changed of an issue in one request.

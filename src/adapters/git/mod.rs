@@ -31,6 +31,9 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use command::{Call, RunError, Runner};
 
+/// The oldest git that knows every option used here (`worktree list -z`, 2.36, April 2022).
+pub const GIT_VERSION_MIN: (u32, u32) = (2, 36);
+
 /// An HTTP header for one remote only, handed to git in the environment, never on a command line.
 #[derive(Debug, Clone)]
 pub struct HttpHeader {
@@ -57,7 +60,7 @@ pub struct CliGitSettings {
     pub env: BTreeMap<String, String>,
     /// Which git, `git`.
     pub git_program: PathBuf,
-    /// `GIT_SSH_COMMAND` of the environment, if it is set there.
+    /// `GIT_SSH_COMMAND` (or else `GIT_SSH`) of the environment, if it is set there.
     pub ssh_command: Option<String>,
     /// For remotes that no credential helper knows: the demo's and the tests' loopback server.
     pub http_header: Option<HttpHeader>,
@@ -110,6 +113,24 @@ impl CliGit {
             clock,
             common: OnceCell::new(),
             ssh: OnceCell::new(),
+        }
+    }
+
+    /// Which git it is, for `doctor`: major and minor version, to compare with `GIT_VERSION_MIN`.
+    pub async fn version(&self) -> PortResult<(u32, u32)> {
+        let what = "ask git for its version";
+        let call = self.call(Path::new("/"), ["version"]);
+        let text = self
+            .runner
+            .good(&call)
+            .await
+            .map_err(|e| local(what, &e))?
+            .text();
+        let numbers = text.split_whitespace().nth(2).unwrap_or_default();
+        let mut numbers = numbers.split('.').map(str::parse::<u32>);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => Ok((major, minor)),
+            _ => Err(local(what, &format!("it answered `{text}`"))),
         }
     }
 

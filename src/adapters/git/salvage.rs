@@ -55,16 +55,17 @@ impl CliGit {
         Ok(())
     }
 
-    /// Keeps a commit under `refs/<namespace>/salvage/<name of the folder>/<time>`, here and, if it
-    /// can be, on the remote.
+    /// Keeps a commit under `refs/<namespace>/salvage/<name of the folder>/<time>-<commit>`, here and,
+    /// if it can be, on the remote.
     pub(super) async fn keep(&self, what: &str, path: &Path, tip: &Sha) -> PortResult<()> {
         let folder = path
             .file_name()
             .map_or_else(|| "work".into(), |n| n.to_string_lossy());
         let time = self.clock.now().format("%Y%m%dT%H%M%S%3fZ");
-        let name = format!("refs/{}/salvage/{folder}/{time}", self.settings.namespace);
+        let space = &self.settings.namespace;
+        let name = format!("refs/{space}/salvage/{folder}/{time}-{}", tip.short());
         let name = RefName::new(name).map_err(|e| local(what, &e))?;
-        let update = self.in_clone(["update-ref", name.as_str(), tip.as_str(), ""]);
+        let update = self.in_clone(["update-ref", name.as_str(), tip.as_str()]);
         self.runner
             .good(&update)
             .await

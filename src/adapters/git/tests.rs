@@ -1,5 +1,6 @@
 //! The clone, with real git in temporary folders.
 
+mod crashes;
 mod remotes;
 mod saving;
 mod worktrees;

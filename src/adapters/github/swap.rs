@@ -244,7 +244,7 @@ impl GitHubAdapter {
         let commit = NewCommit {
             message,
             tree,
-            parent: Some(parent.clone()),
+            parents: vec![parent.clone()],
         };
         let (sha, _) = self.new_commit(&commit).await?;
         self.forward_ref(what, name, &sha).await?;
@@ -279,7 +279,7 @@ impl GitHubAdapter {
     }
 
     pub(super) async fn new_commit(&self, commit: &NewCommit) -> PortResult<(Sha, Timestamp)> {
-        let parents: Vec<&str> = commit.parent.iter().map(Sha::as_str).collect();
+        let parents: Vec<&str> = commit.parents.iter().map(Sha::as_str).collect();
         let body = json!({
             "message": commit.message,
             "tree": commit.tree.as_str(),

@@ -53,8 +53,8 @@ pub struct RunHost {
     log: SharedLog,
     stop: Arc<AtomicBool>,
     running: Mutex<Running>,
-    /// Held until this process ends.
-    _lock: File,
+    /// Held until the host is dropped.
+    lock: File,
 }
 
 /// Every so many looks zombies are taken away that an agent's own children left behind: a run of
@@ -95,7 +95,7 @@ impl RunHost {
             log: Arc::new(Mutex::new(log)),
             stop: Arc::default(),
             running: Mutex::default(),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -186,6 +186,14 @@ impl RunHost {
             looks: 0,
             progress: Some(log::follow(reader, Arc::clone(&self.log))?),
         })
+    }
+}
+
+impl Drop for RunHost {
+    /// By hand: a child that another thread forks right now has a copy of the descriptor until its
+    /// exec, and closing ours would leave the lock with it.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
     }
 }
 

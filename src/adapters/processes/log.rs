@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use crate::model::comment::strip_ansi;
+
 /// The file and what is in it.
 pub(super) struct CappedLog {
     file: File,
@@ -137,36 +139,8 @@ pub(super) fn tail(path: &Path, bytes_max: usize) -> io::Result<String> {
     } else {
         &text
     };
-    Ok(strip_terminal_codes(whole))
-}
-
-/// Takes out escape sequences and control characters but newline and tab; a carriage return that
-/// only rewinds the line becomes a newline, so that progress bars stay readable.
-fn strip_terminal_codes(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.next() {
-                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-                Some(']' | 'P' | '^' | '_') => {
-                    while let Some(c) = chars.next() {
-                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                            break;
-                        }
-                    }
-                }
-                Some('(' | ')' | '#') => drop(chars.next()),
-                _ => {}
-            },
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' => clean.push('\n'),
-            '\n' | '\t' => clean.push(c),
-            c if c.is_control() => {}
-            c => clean.push(c),
-        }
-    }
-    clean
+    // A carriage return alone rewinds the line: as a new line, progress bars stay readable.
+    Ok(strip_ansi(whole).replace("\r\n", "\n").replace('\r', "\n"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Claim, renew, release: compare-and-swap on the lease refs, `run.json` as the local half.
 
+use std::time::Duration;
+
 use crate::decide::Snapshot;
 use crate::decide::effect::ClaimPlan;
 use crate::decide::view::View;
 use crate::model::claim::ClaimRecord;
 use crate::model::ids::{ClaimId, RefName, Sha};
-use crate::model::lease::{LeaseMessage, RefSwap, SwapOutcome};
+use crate::model::lease::{LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
 use crate::model::run::RunLease;
 use crate::ports::github::NewCommit;
 use crate::ports::{PortError, PortResult, Refusal};
@@ -28,7 +30,11 @@ impl RepoEngine {
             .chain(plan.slot.iter().filter_map(|(_, commit)| commit.as_ref()))
             .map(|commit| commit.oid.clone())
             .collect();
-        let commit = NewCommit { message: message.render(), tree: plan.tree.clone(), parents };
+        let commit = NewCommit {
+            message: message.render(),
+            tree: plan.tree.clone(),
+            parents,
+        };
         let (oid, _) = self.world.github.create_commit(&commit).await?;
         let swaps = claim_swaps(&self.issue_ref(&record)?, plan, &oid);
         match self.world.github.swap_refs(&swaps).await? {
@@ -66,7 +72,10 @@ impl RepoEngine {
         if earlier.is_some() {
             self.world.folders.replace_claim(&record)?;
         } else if !self.world.folders.create_claim(&record)? {
-            return Err(stale("claim the issue", "another process of this home claimed it"));
+            return Err(stale(
+                "claim the issue",
+                "another process of this home claimed it",
+            ));
         }
         Ok(record)
     }
@@ -109,20 +118,31 @@ impl RepoEngine {
         let record = Self::record(seen)?;
         let view = View::of(seen, &self.policy, seen.look.at)
             .map_err(|_| stale("renew the lease", "the issue is gone"))?;
+        let commit = view.lease_commit();
         let base = seen.look.base.as_ref();
         let tree = base.map(|base| base.tree.clone());
         Ok(RunLease {
             alias: self.settings.alias.clone(),
             claim: record.claim.clone(),
-            refs: std::iter::once(view.issue_ref.clone()).chain(view.slot()).collect(),
+            refs: std::iter::once(view.issue_ref.clone())
+                .chain(view.slot())
+                .collect(),
             ttl: self.policy.lease_ttl,
             tree: tree.ok_or_else(|| stale("renew the lease", "the base branch is gone"))?,
             margin: self.policy.lease_margins.grace,
-            message: view
-                .lease_commit()
-                .map(|commit| commit.message.clone())
-                .unwrap_or_default(),
+            message: commit
+                .and_then(|commit| LeaseMessage::parse(&commit.message))
+                .ok_or_else(|| stale("renew the lease", "its message cannot be read"))?,
+            good_since: commit.and_then(|commit| self.good_since(seen, commit)),
         })
+    }
+
+    /// Boot time since when the lease is good: when the look was sent, less the commit's age in it.
+    fn good_since(&self, seen: &Snapshot, commit: &LeaseCommit) -> Option<Duration> {
+        let looked = self.looked_at(Self::number(seen).ok()?, seen.look.at)?;
+        let age = (seen.look.at - commit.date).to_std().unwrap_or_default();
+        // GitHub's clocks count whole seconds; the older reading is the safe one.
+        looked.checked_sub(age + Duration::from_secs(1))
     }
 
     pub(super) fn perform_drop_claim(&self, seen: &Snapshot) -> PortResult<Performed> {
@@ -142,7 +162,11 @@ impl RepoEngine {
         let swaps: Vec<RefSwap> = ours
             .filter_map(|name| {
                 let before = seen.look.leases.get(&name)?.oid.clone();
-                Some(RefSwap { name, before: Some(before), after: None })
+                Some(RefSwap {
+                    name,
+                    before: Some(before),
+                    after: None,
+                })
             })
             .collect();
         match self.world.github.swap_refs(&swaps).await? {

@@ -39,7 +39,10 @@ impl RepoEngine {
 
     pub(super) async fn perform_mark_set_up(&self, seen: &Snapshot) -> PortResult<Performed> {
         let issue = Self::number(seen)?;
-        self.world.git.mark_set_up(&self.worktree_path(issue)).await?;
+        self.world
+            .git
+            .mark_set_up(&self.worktree_path(issue))
+            .await?;
         Ok(Performed::same(seen))
     }
 
@@ -68,7 +71,10 @@ impl RepoEngine {
     ) -> PortResult<Performed> {
         let issue = Self::issue(seen)?;
         let message = self.redact(&comments::commit_message(issue, kind));
-        self.world.git.commit_all(&self.worktree_path(issue.number), &message).await?;
+        self.world
+            .git
+            .commit_all(&self.worktree_path(issue.number), &message)
+            .await?;
         Ok(Performed::same(seen))
     }
 
@@ -78,7 +84,10 @@ impl RepoEngine {
         merged: Option<&Sha>,
     ) -> PortResult<Performed> {
         let issue = Self::number(seen)?;
-        self.world.git.remove_worktree(&self.worktree_path(issue), merged).await?;
+        self.world
+            .git
+            .remove_worktree(&self.worktree_path(issue), merged)
+            .await?;
         Ok(Performed::same(seen))
     }
 }

@@ -53,7 +53,11 @@ impl RepoEngine {
             Effect::SaveWork { to, sha, expected } => {
                 self.perform_push(seen, to, sha, expected.as_ref()).await
             }
-            Effect::PushBranch { branch, sha, expected } => {
+            Effect::PushBranch {
+                branch,
+                sha,
+                expected,
+            } => {
                 let to = crate::model::ids::RefName::of_branch(branch);
                 self.perform_push(seen, &to, sha, expected.as_ref()).await
             }
@@ -81,7 +85,10 @@ impl RepoEngine {
     }
 
     fn issue(seen: &Snapshot) -> PortResult<&Issue> {
-        seen.look.issue.as_ref().ok_or_else(|| stale("act on the issue", "it is gone"))
+        seen.look
+            .issue
+            .as_ref()
+            .ok_or_else(|| stale("act on the issue", "it is gone"))
     }
 
     fn number(seen: &Snapshot) -> PortResult<IssueNumber> {

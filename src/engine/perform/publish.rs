@@ -22,7 +22,11 @@ impl RepoEngine {
     ) -> PortResult<Performed> {
         // Only a verified holder pushes: the proof is asked for although git does not take it.
         self.proof(seen)?;
-        let push = Push { sha: sha.clone(), to: to.clone(), expected: expected.cloned() };
+        let push = Push {
+            sha: sha.clone(),
+            to: to.clone(),
+            expected: expected.cloned(),
+        };
         match self.world.git.push(&push).await? {
             PushOutcome::Pushed => {
                 let mut look = seen.look.clone();
@@ -49,8 +53,13 @@ impl RepoEngine {
         let base = base.ok_or_else(|| stale("open the pull request", "there is no base branch"))?;
         let view = View::of(seen, &self.policy, seen.look.at)
             .map_err(|_| stale("open the pull request", "the issue is gone"))?;
-        let ticked: Vec<String> =
-            view.body.tasks.iter().filter(|task| task.done).map(|task| task.text.clone()).collect();
+        let ticked: Vec<String> = view
+            .body
+            .tasks
+            .iter()
+            .filter(|task| task.done)
+            .map(|task| task.text.clone())
+            .collect();
         let pr = NewPr {
             title: self.redact(&comments::pr_title(issue)),
             body: self.redact(&comments::pr_body(issue, &ticked, &view.state)),
@@ -58,7 +67,10 @@ impl RepoEngine {
             base,
         };
         let (number, _) = self.world.github.open_pr(&proof, &pr).await?;
-        self.world.github.add_assignee(&proof, number.0, &seen.repo.operator).await?;
+        self.world
+            .github
+            .add_assignee(&proof, number.0, &seen.repo.operator)
+            .await?;
         Ok(Performed::LookAgain)
     }
 

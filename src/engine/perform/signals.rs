@@ -30,11 +30,14 @@ impl RepoEngine {
             }
         }
         if signals.assign {
-            github.add_assignee(&proof, issue.0, &seen.repo.operator).await?;
+            github
+                .add_assignee(&proof, issue.0, &seen.repo.operator)
+                .await?;
         }
         self.place_labels(&proof, issue, signals).await?;
         if let Some(mirror) = &signals.checkpoint {
-            self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state).await?;
+            self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state)
+                .await?;
         }
         Ok(Performed::LookAgain)
     }
@@ -68,7 +71,10 @@ impl RepoEngine {
         let issue = Self::number(seen)?;
         if !change.present {
             let label = self.policy.labels.of(&change.to);
-            self.world.github.add_labels(&proof, issue, &[label]).await?;
+            self.world
+                .github
+                .add_labels(&proof, issue, &[label])
+                .await?;
         }
         for label in &change.remove {
             self.world.github.remove_label(&proof, issue, label).await?;
@@ -96,7 +102,10 @@ impl RepoEngine {
             CommentAbout::Question => comments::question(&comment.key, issue, &state),
             CommentAbout::StateInvalid(at) => comments::state_invalid(&comment.key, issue, at),
         };
-        self.world.github.create_comment(&proof, issue.0, &self.redact(&text)).await?;
+        self.world
+            .github
+            .create_comment(&proof, issue.0, &self.redact(&text))
+            .await?;
         Ok(Performed::LookAgain)
     }
 
@@ -106,7 +115,8 @@ impl RepoEngine {
         mirror: &Mirror,
     ) -> PortResult<Performed> {
         let proof = self.proof(seen)?;
-        self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state).await?;
+        self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state)
+            .await?;
         Ok(Performed::LookAgain)
     }
 
@@ -121,7 +131,12 @@ impl RepoEngine {
         let text = self.checkpoint_text(seen, state)?;
         match comment {
             Some(id) => self.world.github.update_comment(proof, id, &text).await,
-            None => self.world.github.create_comment(proof, issue.0, &text).await.map(|_| ()),
+            None => self
+                .world
+                .github
+                .create_comment(proof, issue.0, &text)
+                .await
+                .map(|_| ()),
         }
     }
 
@@ -140,7 +155,12 @@ impl RepoEngine {
             ttl_minutes: self.policy.lease_ttl.as_secs().div_ceil(60),
             marker: self.policy.marker.clone(),
         });
-        Ok(self.redact(&comments::checkpoint(&seen.repo.slug, issue, state, claimant.as_ref())))
+        Ok(self.redact(&comments::checkpoint(
+            &seen.repo.slug,
+            issue,
+            state,
+            claimant.as_ref(),
+        )))
     }
 }
 

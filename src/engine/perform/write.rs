@@ -26,7 +26,11 @@ impl RepoEngine {
         self.write_body(seen, write, Closing::No).await?;
         // Results that the state no longer waits for were seen: their supervisors may go.
         let open = write.state.open_run.as_ref();
-        let live = seen.local.runs.iter().any(|r| matches!(r.status, RunStatus::Running { .. }));
+        let live = seen
+            .local
+            .runs
+            .iter()
+            .any(|r| matches!(r.status, RunStatus::Running { .. }));
         if open.is_none() && !live {
             self.world.runs.relieve(Self::number(seen)?)?;
         }
@@ -61,7 +65,11 @@ impl RepoEngine {
             comment: write.mirror.map(|id| (id, checkpoint.clone())),
         };
         if change != IssueChange::default() {
-            let after = self.world.github.update_issue(&proof, issue.number, &change).await?;
+            let after = self
+                .world
+                .github
+                .update_issue(&proof, issue.number, &change)
+                .await?;
             if let Some(body) = body.filter(|body| *body != after) {
                 return Err(unproved(&body, &after));
             }
@@ -88,7 +96,11 @@ impl RepoEngine {
             tick: &write.ticks,
         };
         let damaged = matches!(body::parse(old).state, StateBlock::Invalid { .. });
-        let made = if damaged { body::restore(old, &change) } else { body::rewrite(old, &change) };
+        let made = if damaged {
+            body::restore(old, &change)
+        } else {
+            body::rewrite(old, &change)
+        };
         made.map(Some).map_err(|error| {
             PortError::refused("write the state", Refusal::Invalid, error.to_string())
         })
@@ -97,7 +109,11 @@ impl RepoEngine {
 
 /// GitHub took the write and has another text: it normalised something, or somebody was faster.
 fn unproved(sent: &str, got: &str) -> PortError {
-    let at = sent.bytes().zip(got.bytes()).take_while(|(a, b)| a == b).count();
+    let at = sent
+        .bytes()
+        .zip(got.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
     PortError::unknown(
         "write the state",
         format!("the body reads back differently from byte {at} on"),

@@ -6,7 +6,9 @@ use crate::model::checks::{Check, CheckOutcome, CommitChecks};
 use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha,
 };
-use crate::model::issue::{Actor, BodyEdit, Comment, Issue, Labelled, ListedIssue, Rename};
+use crate::model::issue::{
+    Actor, BodyEdit, Comment, Issue, Labelled, LinkedPr, ListedIssue, Rename,
+};
 use crate::model::lease::LeaseCommit;
 use crate::model::pr::{Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState};
 use crate::ports::github::{BaseTip, Look, LookAt};
@@ -152,7 +154,22 @@ impl World {
             created_at: issue.created_at,
             updated_at: issue.updated_at,
             url: self.web_url(ctx.key, issue),
+            linked_prs: self.linked_nouns(ctx, issue)?,
         })
+    }
+
+    fn linked_nouns(&self, ctx: &Ctx<'_>, issue: &model::Issue) -> SimResult<Vec<LinkedPr>> {
+        let linked = self.linked_prs(ctx.key, issue.number)?.into_iter();
+        linked
+            .map(|(found, pr)| {
+                Ok(LinkedPr {
+                    number: PrNumber(found.number),
+                    head_repo: self.repos.get(&pr.head_repo).map(|repo| RepoId(repo.id)),
+                    head_ref: BranchName::new(&*pr.head_ref).map_err(|error| bad(&error))?,
+                    url: self.web_url(ctx.key, found),
+                })
+            })
+            .collect()
     }
 
     pub(crate) fn web_url(&self, key: &str, issue: &model::Issue) -> String {

@@ -260,7 +260,7 @@ impl GitHub for SimGitHub {
             Op::CreateCommit,
             "create a commit".to_owned(),
             |world, ctx| {
-                let parents: Vec<String> = commit.parent.iter().map(ToString::to_string).collect();
+                let parents: Vec<String> = commit.parents.iter().map(ToString::to_string).collect();
                 let made =
                     world.new_commit(ctx, &commit.message, commit.tree.as_str(), &parents)?;
                 let sha =
@@ -297,22 +297,39 @@ impl GitHub for SimGitHub {
 
     async fn update_issue(
         &self,
-        _proof: &ClaimProof,
+        proof: &ClaimProof,
         issue: IssueNumber,
         change: &IssueChange,
     ) -> PortResult<String> {
         let what = format!("update issue #{issue}");
-        self.tell(Op::UpdateIssue, what, |world, ctx| {
+        let changes = change.body.is_some() || change.close;
+        let body = if changes {
             let open = change.close.then_some(false);
             let patch = IssuePatch {
                 body: change.body.clone(),
                 open,
                 ..IssuePatch::default()
             };
-            world.patch_issue(ctx, issue.0, patch)?;
-            Ok(world.issue(ctx.key, issue.0)?.body.clone())
-        })
-        .await
+            self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
+                world.patch_issue(ctx, issue.0, patch)?;
+                Ok(world.issue(ctx.key, issue.0)?.body.clone())
+            })
+            .await?
+        } else {
+            let look =
+                |world: &World, ctx: &Ctx<'_>| Ok(world.issue(ctx.key, issue.0)?.body.clone());
+            self.ask(Op::Read, what.clone(), look).await?
+        };
+        if let Some((id, text)) = &change.comment {
+            // A request of its own. Half a change is no refusal: it has to be looked at.
+            self.update_comment(proof, *id, text)
+                .await
+                .map_err(|error| match error {
+                    error if changes => PortError::unknown(what, error.to_string()),
+                    error => error,
+                })?;
+        }
+        Ok(body)
     }
 
     async fn add_labels(

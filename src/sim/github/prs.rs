@@ -4,6 +4,7 @@ use crate::ports::Refusal;
 
 use super::error::{Detail, SimError, SimResult};
 use super::issues::{NewIssue, check_body, key_of};
+use super::merge::closing_numbers;
 use super::model::{Access, Issue, Pr, PrStanding, Review};
 use super::repo_git;
 use super::world::{Ctx, World};
@@ -168,6 +169,22 @@ impl World {
         });
         self.issue_mut(ctx.key, number)?.updated_at = ctx.now;
         Ok(id)
+    }
+
+    /// Open pull requests whose body closes this issue, oldest first. GitHub links only those that go
+    /// to the default branch.
+    pub(crate) fn linked_prs(&self, key: &str, number: u64) -> SimResult<Vec<(&Issue, &Pr)>> {
+        let repo = self.repo(key)?;
+        let open = repo
+            .issues
+            .values()
+            .filter_map(|issue| Some((issue, issue.pr.as_ref()?)));
+        let linked = open.filter(|(issue, pr)| {
+            pr.standing == PrStanding::Open
+                && pr.base_ref == repo.default_branch
+                && closing_numbers(&issue.body, &repo.slug).contains(&number)
+        });
+        Ok(linked.collect())
     }
 
     /// Does it merge? Worked out anew each time.

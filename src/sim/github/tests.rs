@@ -70,7 +70,7 @@ impl Fixture {
         let commit = NewCommit {
             message: message.to_owned(),
             tree: base.tree,
-            parent: parent.cloned(),
+            parents: parent.into_iter().cloned().collect(),
         };
         self.op.create_commit(&commit).await.unwrap().0
     }

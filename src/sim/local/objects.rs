@@ -1,9 +1,11 @@
 //! Commits, trees and refs of the bare repository that home and simulated GitHub share.
 //!
-//! The repository is opened for every question: it is another's, and may have changed.
+//! The repository is opened once. What others change in it is seen all the same: libgit2 reads refs
+//! anew and looks again for objects it does not find.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Time};
@@ -14,9 +16,10 @@ use crate::ports::{PortError, Refusal};
 /// Files by path; `None`: deleted.
 pub(super) type Files = BTreeMap<String, Option<String>>;
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Objects {
     path: PathBuf,
+    repository: Arc<OnceLock<Mutex<Repository>>>,
 }
 
 /// What libgit2 did not like; the doors turn it into their own error.
@@ -55,11 +58,21 @@ impl Objects {
     pub(super) fn at(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
+            repository: Arc::default(),
         }
     }
 
-    fn open(&self) -> ObjectsResult<Repository> {
-        Ok(Repository::open_bare(&self.path)?)
+    fn open(&self) -> ObjectsResult<MutexGuard<'_, Repository>> {
+        if self.repository.get().is_none() {
+            let opened = Repository::open_bare(&self.path)?;
+            // Somebody else may have been faster; then theirs is used.
+            let _ = self.repository.set(Mutex::new(opened));
+        }
+        let opened = self
+            .repository
+            .get()
+            .ok_or_else(|| git2::Error::from_str("not open"))?;
+        Ok(opened.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Where a ref of the remote is.

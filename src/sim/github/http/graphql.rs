@@ -85,7 +85,7 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply>
         "Look" => look(&question),
         "Facts" => facts(&question),
         "Leases" => leases(&question),
-        "EditsPage" | "TimelinePage" | "CommentsPage" => issue_page(&question, name),
+        "EditsPage" | "TimelinePage" | "CommentsPage" | "LinkedPage" => issue_page(&question, name),
         "ReviewsPage" | "ChecksPage" | "PrsPage" => pr_page(&question, name),
         _ => {
             let words = format!("No operation named \"{name}\"");
@@ -194,10 +194,11 @@ fn look(question: &Question<'_>) -> SimResult<Reply> {
     let number = question.number("issue")?;
     let issue = repo.issues.get(&number).filter(|issue| issue.pr.is_none());
     let mut shape = Map::new();
-    shape.insert(
-        "issue".to_owned(),
-        issue.map_or(Value::Null, |issue| nodes::issue(question, issue)),
-    );
+    let node = match issue {
+        Some(issue) => nodes::issue(question, issue)?,
+        None => Value::Null,
+    };
+    shape.insert("issue".to_owned(), node);
     shape.insert("pullRequests".to_owned(), nodes::prs(question, None)?);
     // Written `base: ref(qualifiedName: $base)`: a short name is looked up among the branches.
     let base = question.text("base").unwrap_or_default();
@@ -255,6 +256,10 @@ fn issue_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
     let list = match name {
         "EditsPage" => json!({ "userContentEdits": nodes::edits(question, issue, after) }),
         "TimelinePage" => json!({ "timelineItems": nodes::timeline(question, issue, after) }),
+        "LinkedPage" => {
+            let linked = nodes::linked(question, issue, after)?;
+            json!({ "closedByPullRequestsReferences": linked })
+        }
         _ => json!({ "comments": nodes::comments(question, issue, after) }),
     };
     Ok(good(json!({ "issue": list })))

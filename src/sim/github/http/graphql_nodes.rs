@@ -52,13 +52,13 @@ fn logins(question: &Question<'_>, issue: &Issue) -> Value {
     page(question, &all, 100, None)
 }
 
-pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> Value {
+pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> SimResult<Value> {
     let labels: Vec<Value> = issue
         .labels
         .iter()
         .map(|name| json!({ "name": name }))
         .collect();
-    json!({
+    Ok(json!({
         "id": issue.node_id(),
         "number": issue.number,
         "title": issue.title,
@@ -75,7 +75,33 @@ pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> Value {
         "userContentEdits": edits(question, issue, None),
         "timelineItems": timeline(question, issue, None),
         "comments": comments(question, issue, None),
-    })
+        "closedByPullRequestsReferences": linked(question, issue, None)?,
+    }))
+}
+
+/// Open pull requests that say they close the issue.
+pub(crate) fn linked(
+    question: &Question<'_>,
+    issue: &Issue,
+    after: Option<&str>,
+) -> SimResult<Value> {
+    let world = question.world;
+    let linked = world.linked_prs(&question.key, issue.number)?.into_iter();
+    let node = |(found, pr): (&Issue, &Pr)| {
+        json!({
+            "number": found.number,
+            "url": world.web_url(&question.key, found),
+            "headRefName": pr.head_ref,
+            "headRepository": head_repository(question, pr),
+        })
+    };
+    let all: Vec<Value> = linked.map(node).collect();
+    Ok(page(question, &all, 50, after))
+}
+
+fn head_repository(question: &Question<'_>, pr: &Pr) -> Value {
+    let repo = question.world.repo(&pr.head_repo).ok();
+    repo.map_or(Value::Null, |repo| json!({ "databaseId": repo.id }))
 }
 
 /// Newest first, as GitHub lists them.
@@ -160,7 +186,7 @@ fn pull(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {
         "isDraft": pr.draft,
         "headRefName": pr.head_ref,
         "headRefOid": pr.head_sha,
-        "headRepository": world.repo(&pr.head_repo).ok().map(|repo| json!({ "databaseId": repo.id })),
+        "headRepository": head_repository(question, pr),
         "baseRefName": pr.base_ref,
         "mergeable": match world.merges(&question.key, pr)? {
             Merges::Cleanly => "MERGEABLE",

@@ -1,17 +1,19 @@
 //! Issues, comments, labels, assignees, the listing.
 
 use super::super::model::Access;
+use super::super::{Fault, FaultPlan, Op};
 use super::{fixture, look_at, proof};
 use crate::model::ids::{CommentId, IssueNumber, Login};
 use crate::model::issue::Association;
 use crate::model::repo::Permission;
-use crate::ports::Refusal;
 use crate::ports::github::{GitHub as _, IssueChange, ListCursor, Listed, NewLabel};
+use crate::ports::{PortError, Refusal};
 
 fn body(text: &str) -> IssueChange {
     IssueChange {
         body: Some(text.to_owned()),
         close: false,
+        comment: None,
     }
 }
 
@@ -140,6 +142,39 @@ async fn a_comment_shows_who_edited_it_and_when() {
             .await
             .unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::NotFound));
+}
+
+#[tokio::test]
+async fn a_comment_in_the_same_breath_is_a_request_of_its_own() {
+    let f = fixture();
+    let n = f.issue("text");
+    let id = f.op.create_comment(&proof(), n, "one").await.unwrap();
+    let change = |text: &str| IssueChange {
+        comment: Some((id, text.to_owned())),
+        ..body(text)
+    };
+    f.op.update_issue(&proof(), IssueNumber(n), &change("two"))
+        .await
+        .unwrap();
+    assert_eq!(f.look(n).await.comments[0].body, "two");
+    f.sim.set_faults(FaultPlan::next(
+        Op::UpdateComment,
+        1,
+        Fault::RefuseBefore(502),
+    ));
+    let error =
+        f.op.update_issue(&proof(), IssueNumber(n), &change("three"))
+            .await
+            .unwrap_err();
+    assert!(matches!(error, PortError::Unknown { .. }));
+    let look = f.look(n).await;
+    assert_eq!(
+        (
+            look.issue.unwrap().body.as_str(),
+            look.comments[0].body.as_str()
+        ),
+        ("three", "two")
+    );
 }
 
 #[tokio::test]

@@ -65,6 +65,12 @@ async fn a_pull_request_follows_pushes_to_its_branch() {
         .push_commit("eve", "issue-1", &[("c.txt", "c\n")])
         .unwrap();
     assert_eq!(pr(&f).await.head_sha, next);
+    let linked = f.look(1).await.issue.unwrap().linked_prs;
+    assert_eq!(
+        (linked.len(), linked[0].number.0),
+        (1, n),
+        "its body closes the issue"
+    );
     let kept = f.repo.ref_id(&format!("refs/pull/{n}/head")).unwrap();
     assert_eq!(kept, Some(next.to_string()));
 }

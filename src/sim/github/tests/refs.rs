@@ -125,7 +125,7 @@ async fn an_empty_repository_takes_no_lease() {
     let commit = NewCommit {
         message: "x".into(),
         tree,
-        parent: None,
+        parents: Vec::new(),
     };
     let error = port.create_commit(&commit).await.unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::RepositoryEmpty));
@@ -154,7 +154,7 @@ async fn a_commit_on_a_tree_that_is_not_there_is_refused() {
     let commit = NewCommit {
         message: "x".into(),
         tree,
-        parent: None,
+        parents: Vec::new(),
     };
     let error = f.op.create_commit(&commit).await.unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Invalid));

@@ -1,0 +1,226 @@
+//! One cycle over a repository: list, step each issue until it waits, report.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::decide::{Order, Why};
+use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::phase::Phase;
+use crate::model::run::RunStatus;
+use crate::ports::{PortError, PortResult};
+
+use super::listing::Listing;
+use super::settings::RepoEngine;
+use super::step::{Advanced, HowFar, StepOutcome};
+
+/// How often a waiting cycle looks whether a run of this machine has ended.
+const RUN_LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How one issue stands after a cycle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IssueReport {
+    /// The repository's alias.
+    pub repository: String,
+    /// The issue.
+    pub issue: IssueNumber,
+    /// Its title, where it is known.
+    pub title: Option<String>,
+    /// Its phase, where it could be read.
+    pub phase: Option<Phase>,
+    /// `done`, `blocked`, `waiting`, `running`, `locked`, `trouble`.
+    pub outcome: &'static str,
+    /// The reason's code.
+    pub code: String,
+    /// Why, one line.
+    pub why: String,
+    /// When it is looked at next, where that is known.
+    pub until: Option<Timestamp>,
+}
+
+/// How a cycle went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct CycleReport {
+    /// The issues that were stepped.
+    pub issues: Vec<IssueReport>,
+    /// Issues that sleep until they change: number and the reason's code.
+    pub asleep: Vec<(IssueNumber, String)>,
+    /// What kept the cycle itself from going on.
+    pub trouble: Option<String>,
+}
+
+impl CycleReport {
+    /// Is everything done, blocked or waiting for people, so that waiting longer changes nothing?
+    pub fn settled(&self) -> bool {
+        self.trouble.is_none() && self.issues.iter().all(IssueReport::settled)
+    }
+}
+
+impl IssueReport {
+    fn settled(&self) -> bool {
+        matches!(self.outcome, "done" | "blocked") || waits_for_people(&self.code)
+    }
+}
+
+/// Codes of reasons that only a person ends.
+fn waits_for_people(code: &str) -> bool {
+    matches!(
+        code,
+        "approval_missing"
+            | "draft"
+            | "on_hold"
+            | "not_managed"
+            | "assigned_to"
+            | "claimed_by_comment"
+            | "blocked_by_person"
+            | "completed_by_person"
+            | "other_pull_request"
+            | "issue_closed"
+            | "issue_gone"
+            | "newer_version"
+            | "repository_unusable"
+    )
+}
+
+/// Told what happens while it happens.
+pub trait Watch: Send + Sync {
+    /// An issue's steps came to an end for now.
+    fn issue(&self, report: &IssueReport);
+}
+
+impl RepoEngine {
+    /// One cycle.
+    pub async fn cycle(&self, watch: &dyn Watch) -> CycleReport {
+        let mut report = CycleReport::default();
+        let mut listing = match self.list().await {
+            Ok(listing) => listing,
+            Err(error) => {
+                report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+                return report;
+            }
+        };
+        if let Err(error) = self.step_all(&mut listing, &mut report, watch).await {
+            report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+        }
+        report.asleep = listing
+            .sleepers()
+            .map(|(n, why)| (n, why.to_owned()))
+            .collect();
+        self.keep(&listing);
+        report
+    }
+
+    async fn step_all(
+        &self,
+        listing: &mut Listing,
+        report: &mut CycleReport,
+        watch: &dyn Watch,
+    ) -> PortResult<()> {
+        let mut slots_taken = false;
+        for issue in self.candidates(listing)? {
+            // Once the slots are taken, an issue that nobody works on here can only hear the same.
+            if slots_taken && self.world.folders.claim(issue)?.is_none() && self.is_fresh(issue) {
+                continue;
+            }
+            let advanced = self
+                .advance(issue, &Order::default(), HowFar::UntilItWaits)
+                .await;
+            slots_taken |= matches!(
+                advanced.outcome,
+                StepOutcome::Waits {
+                    why: Why::NoSlot { .. } | Why::RunGoing { .. },
+                    ..
+                }
+            ) && self.policy.slots == 1;
+            listing.note(issue, &advanced);
+            let line = self.report(issue, listing.title(issue), &advanced);
+            watch.issue(&line);
+            report.issues.push(line);
+            if let StepOutcome::Trouble(error @ PortError::Unavailable { .. }) = advanced.outcome {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does nothing at all exist of the issue on this machine?
+    fn is_fresh(&self, issue: IssueNumber) -> bool {
+        self.world
+            .runs
+            .facts(issue)
+            .is_ok_and(|runs| runs.is_empty())
+    }
+
+    /// How an issue's steps ended, for people and programs.
+    pub fn report(
+        &self,
+        issue: IssueNumber,
+        title: Option<String>,
+        advanced: &Advanced,
+    ) -> IssueReport {
+        let (outcome, code, why, until) = match &advanced.outcome {
+            StepOutcome::Waits { until, why } => {
+                (wait_word(why), why.code(), why.to_string(), *until)
+            }
+            StepOutcome::Finished(why) => ("done", why.code(), why.to_string(), None),
+            StepOutcome::Stepped(why) => ("stepped", why.code(), why.to_string(), None),
+            StepOutcome::Locked => (
+                "locked",
+                "locked".to_owned(),
+                "another process of this home is at it".to_owned(),
+                None,
+            ),
+            StepOutcome::Trouble(error) => (
+                "trouble",
+                "trouble".to_owned(),
+                error.to_string(),
+                retry_at(error),
+            ),
+        };
+        IssueReport {
+            repository: self.settings.alias.clone(),
+            issue,
+            title,
+            phase: advanced.phase,
+            outcome,
+            code,
+            why: self.settings.redactor.redact(&why),
+            until,
+        }
+    }
+
+    /// Waits for at most `time`, or until a run of this machine ends.
+    pub async fn rest(&self, issues: &[IssueNumber], time: Duration) {
+        let running = |engine: &Self| -> usize {
+            let facts = issues
+                .iter()
+                .filter_map(|issue| engine.world.runs.facts(*issue).ok());
+            let alive = |status: &RunStatus| matches!(status, RunStatus::Running { .. });
+            facts.flatten().filter(|run| alive(&run.status)).count()
+        };
+        let before = running(self);
+        let until = self.world.clock.boot_time() + time;
+        loop {
+            let left = until.saturating_sub(self.world.clock.boot_time());
+            if left.is_zero() || running(self) < before {
+                return;
+            }
+            self.world.clock.sleep(left.min(RUN_LOOK_EVERY)).await;
+        }
+    }
+}
+
+fn wait_word(why: &Why) -> &'static str {
+    match why {
+        Why::Blocked { .. } => "blocked",
+        Why::RunGoing { .. } => "running",
+        _ => "waiting",
+    }
+}
+
+fn retry_at(error: &PortError) -> Option<Timestamp> {
+    match error {
+        PortError::Unavailable { retry_at, .. } => *retry_at,
+        PortError::Refused { .. } | PortError::Unknown { .. } => None,
+    }
+}

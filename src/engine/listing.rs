@@ -1,0 +1,194 @@
+//! Which issues to look at: the incremental listing, and what is known of issues that only a change
+//! can wake. Derived data: losing it costs requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::Why;
+use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::issue::ListedIssue;
+use crate::model::limits::FULL_LIST_EVERY;
+use crate::ports::PortResult;
+use crate::ports::github::{ListCursor, Listed};
+
+use super::settings::RepoEngine;
+use super::step::{Advanced, StepOutcome};
+
+const MEMORY: &str = "listing";
+
+/// What is kept between cycles.
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct Listing {
+    /// The rules it was made under; other rules void it.
+    rules: String,
+    /// When everything was listed last.
+    full_at: Option<Timestamp>,
+    cursor: ListCursor,
+    issues: BTreeMap<IssueNumber, ListedIssue>,
+    /// Issues that wait for something that shows in the listing.
+    asleep: BTreeMap<IssueNumber, Asleep>,
+}
+
+/// An issue that need not be looked at before it changes, or before a time.
+#[derive(Serialize, Deserialize, Clone, PartialEq)]
+struct Asleep {
+    updated_at: Timestamp,
+    until: Option<Timestamp>,
+    why: String,
+}
+
+impl RepoEngine {
+    /// Lists what changed, and answers everything that is known now.
+    pub(super) async fn list(&self) -> PortResult<Listing> {
+        let now = self.world.clock.now();
+        let kept = self.world.memory.load(MEMORY);
+        let kept = kept.and_then(|text| serde_json::from_str::<Listing>(&text).ok());
+        let rules = self.rules();
+        let mut listing = kept
+            .filter(|kept| kept.rules == rules)
+            .filter(|kept| {
+                kept.full_at
+                    .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
+            })
+            .unwrap_or_default();
+        listing.rules = rules;
+        let full = listing.cursor.since.is_none();
+        match self.world.github.list_issues(&listing.cursor).await? {
+            Listed::Unchanged => {}
+            Listed::Issues { issues, next } => {
+                for issue in issues {
+                    listing.issues.insert(issue.number, issue);
+                }
+                listing.cursor = next;
+                if full {
+                    listing.full_at = Some(now);
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Keeps the listing for the next cycle.
+    pub(super) fn keep(&self, listing: &Listing) {
+        if let Ok(text) = serde_json::to_string(listing) {
+            self.world.memory.save(MEMORY, &text);
+        }
+    }
+
+    /// The numbers of issues to step in this cycle, oldest first.
+    pub(super) fn candidates(&self, listing: &Listing) -> PortResult<Vec<IssueNumber>> {
+        let now = self.world.clock.now();
+        let ours: BTreeSet<IssueNumber> =
+            self.world.folders.claimed_issues()?.into_iter().collect();
+        let wanted = listing
+            .issues
+            .values()
+            .filter(|issue| self.is_candidate(issue) && !listing.sleeps(issue, now))
+            .map(|issue| issue.number);
+        Ok(wanted
+            .chain(ours)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect())
+    }
+
+    /// Open, with a status label, and what the user asked for.
+    fn is_candidate(&self, issue: &ListedIssue) -> bool {
+        let target = &self.settings.target;
+        let has = |label: &String| issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label));
+        issue.open
+            && !self.policy.labels.statuses(&issue.labels).is_empty()
+            && target.labels.iter().all(has)
+            && target
+                .assignee
+                .as_ref()
+                .is_none_or(|login| issue.assignees.is_empty() || issue.assignees.contains(login))
+            && target
+                .milestone
+                .as_ref()
+                .is_none_or(|title| issue.milestone.as_ref() == Some(title))
+    }
+
+    /// Other rules make other decisions: nothing kept from before counts then.
+    fn rules(&self) -> String {
+        let text = format!(
+            "{} {} {:?} {:?}",
+            env!("CARGO_PKG_VERSION"),
+            self.settings.slug,
+            self.policy,
+            self.settings.target
+        );
+        crate::model::trust::text_hash("rules", &text)
+    }
+}
+
+impl Listing {
+    fn sleeps(&self, issue: &ListedIssue, now: Timestamp) -> bool {
+        self.asleep.get(&issue.number).is_some_and(|asleep| {
+            asleep.updated_at == issue.updated_at && asleep.until.is_none_or(|until| now < until)
+        })
+    }
+
+    /// Notes how an issue's steps ended: whether it may sleep until it changes.
+    pub(super) fn note(&mut self, number: IssueNumber, advanced: &Advanced) {
+        self.asleep.remove(&number);
+        let (Some(updated_at), Some((until, why))) =
+            (advanced.updated_at, sleep(&advanced.outcome))
+        else {
+            return;
+        };
+        self.asleep.insert(
+            number,
+            Asleep {
+                updated_at,
+                until,
+                why: why.code(),
+            },
+        );
+    }
+
+    /// The title, for reports.
+    pub(super) fn title(&self, number: IssueNumber) -> Option<String> {
+        self.issues.get(&number).map(|issue| issue.title.clone())
+    }
+
+    /// Issues that sleep, with the reason's code.
+    pub(super) fn sleepers(&self) -> impl Iterator<Item = (IssueNumber, &str)> {
+        self.asleep
+            .iter()
+            .map(|(number, asleep)| (*number, asleep.why.as_str()))
+    }
+}
+
+/// May the issue sleep until the listing shows a change (or until a time)?
+fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
+    match outcome {
+        StepOutcome::Waits {
+            until: Some(until),
+            why,
+        } => match why {
+            // The lease may be given back earlier, but that changes labels, and so the listing.
+            Why::ClaimedElsewhere { .. } | Why::OddLease { .. } | Why::Backoff { .. } => {
+                Some((Some(*until), why))
+            }
+            _ => None,
+        },
+        StepOutcome::Waits { until: None, why } => match why {
+            Why::IssueGone
+            | Why::IssueClosed
+            | Why::NotManaged
+            | Why::OnHold
+            | Why::CompletedByPerson
+            | Why::NewerVersion { .. }
+            | Why::BadBranchName
+            | Why::Blocked { .. }
+            | Why::BlockedByPerson
+            | Why::AssignedTo { .. }
+            | Why::ClaimedByComment { .. } => Some((None, why)),
+            _ => None,
+        },
+        StepOutcome::Finished(why) => Some((None, why)),
+        StepOutcome::Locked | StepOutcome::Trouble(_) | StepOutcome::Stepped(_) => None,
+    }
+}

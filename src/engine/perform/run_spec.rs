@@ -1,0 +1,297 @@
+//! Makes a run's spec: the commands with the prompt in them, the environment, the clocks, the lease.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::decide::Snapshot;
+use crate::decide::effect::RunPlan;
+use crate::decide::view::View;
+use crate::model::body::{VerifyBlock, without_our_blocks};
+use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
+use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
+use crate::model::run::{Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
+use crate::ports::{PortError, PortResult, Refusal};
+use crate::prompts::{self, PromptFacts};
+
+use super::super::settings::{AgentSettings, GithubAccess, RepoEngine};
+use super::stale;
+
+/// The supervisor sets this variable to the path of the prompt's file.
+const PROMPT_FILE: &str = "\"$GHSWARM_PROMPT_FILE\"";
+
+/// Variables that would give an agent the operator's voice on GitHub.
+const GITHUB_TOKENS: &[&str] = &[
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_PAT",
+];
+
+impl RepoEngine {
+    pub(super) fn run_spec(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<RunSpec> {
+        let view = View::of(seen, &self.policy, seen.look.at)
+            .map_err(|_| stale("start the run", "the issue is gone"))?;
+        let kind = plan.key.kind;
+        let prompt = match self.agent(kind) {
+            Some(_) => Some(self.prompt(&view, plan)?),
+            None => None,
+        };
+        let agent = self.agent(kind);
+        Ok(RunSpec {
+            key: plan.key.clone(),
+            worktree: self.worktree_path(plan.key.issue),
+            commands: self.commands(&view, kind, prompt.as_deref())?,
+            order: if agent.is_some() {
+                Order::Fallback
+            } else {
+                Order::Sequence
+            },
+            prompt,
+            tasks: plan.tasks.clone(),
+            fresh_files: [&self.settings.question_file, &self.settings.review_file]
+                .iter()
+                .map(PathBuf::from)
+                .collect(),
+            env: self.run_env(plan, agent),
+            env_remove: env_remove(agent),
+            env_clear: agent.and_then(|agent| agent.env_clear.clone()),
+            clocks: agent.map_or(self.settings.step_clocks, |agent| agent.clocks),
+            lease: Some(self.run_lease(seen)?),
+        })
+    }
+
+    fn commands(
+        &self,
+        view: &View<'_>,
+        kind: RunKind,
+        prompt: Option<&str>,
+    ) -> PortResult<Vec<RunCommand>> {
+        match kind {
+            RunKind::Implement | RunKind::Simplify | RunKind::Review => {
+                let agent = self
+                    .agent(kind)
+                    .map(|agent| agent.commands.clone())
+                    .unwrap_or_default();
+                agent
+                    .iter()
+                    .map(|text| agent_command(text, prompt.unwrap_or_default()))
+                    .collect()
+            }
+            RunKind::Setup => Ok(vec![step(
+                self.settings.setup.clone().unwrap_or_default(),
+                PathBuf::new(),
+            )]),
+            RunKind::Verify => Ok(match &view.body.verify {
+                VerifyBlock::Steps(steps) => steps
+                    .iter()
+                    .map(|s| {
+                        let dir = s.path.as_ref().map(PathBuf::from).unwrap_or_default();
+                        step(s.command.clone(), dir)
+                    })
+                    .collect(),
+                VerifyBlock::Missing | VerifyBlock::Invalid { .. } => Vec::new(),
+            }),
+        }
+    }
+
+    fn run_env(&self, plan: &RunPlan, agent: Option<&AgentSettings>) -> BTreeMap<String, String> {
+        let mut env = agent.map(|agent| agent.env.clone()).unwrap_or_default();
+        env.insert("AGENT_ID".to_owned(), self.settings.owner.clone());
+        env.insert(
+            "ISSUE_LEASE_NAMESPACE".to_owned(),
+            self.policy.namespace.clone(),
+        );
+        env.insert("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned());
+        env.insert("GHSWARM_ISSUE".to_owned(), plan.key.issue.to_string());
+        if agent.is_none_or(|agent| agent.github == GithubAccess::None) {
+            // Pushes of the agent go nowhere, and `gh` finds no login.
+            env.insert("GIT_CONFIG_COUNT".to_owned(), "1".to_owned());
+            env.insert(
+                "GIT_CONFIG_KEY_0".to_owned(),
+                "remote.origin.pushurl".to_owned(),
+            );
+            env.insert(
+                "GIT_CONFIG_VALUE_0".to_owned(),
+                "disabled://ghswarm-pushes".to_owned(),
+            );
+            env.insert("GH_CONFIG_DIR".to_owned(), "/nonexistent".to_owned());
+        }
+        env
+    }
+
+    fn prompt(&self, view: &View<'_>, plan: &RunPlan) -> PortResult<String> {
+        let failed_verify = last(view, |run| run.key.kind == RunKind::Verify && failed(run))
+            .filter(|run| is_recent(view, run, plan));
+        let failed_agent = last(view, |run| run.key.kind == plan.key.kind && failed(run))
+            .filter(|run| is_recent(view, run, plan));
+        let review = last(view, |run| run.key.kind == RunKind::Review)
+            .filter(|run| is_recent(view, run, plan))
+            .and_then(|run| run.review.clone());
+        let facts = PromptFacts {
+            number: view.issue.number.0,
+            title: view.issue.title.clone(),
+            text: without_our_blocks(&view.issue.body),
+            tasks: plan.tasks.clone(),
+            verify: verify_lines(view),
+            base: view.base().map(ToString::to_string).unwrap_or_default(),
+            branch: view.branch.to_string(),
+            question_file: self.settings.question_file.clone(),
+            review_file: self.settings.review_file.clone(),
+            verify_log: failed_verify.map(|run| self.log_part(run)),
+            review,
+            question: view.state.pending_questions.clone(),
+            answers: answers(view),
+            last_failure: failed_agent.map(end_in_words),
+            fence: (self.world.random)(),
+        };
+        prompts::render(plan.key.kind, &facts)
+            .map_err(|error| PortError::refused("render the prompt", Refusal::Local, error))
+    }
+
+    fn log_part(&self, run: &RunFacts) -> String {
+        self.redact(tail(&strip_ansi(&run.tail), LOG_TAIL_BYTES))
+    }
+}
+
+fn step(shell: String, dir: PathBuf) -> RunCommand {
+    RunCommand {
+        label: shell.clone(),
+        shell,
+        dir,
+        prompt_on_stdin: false,
+    }
+}
+
+/// Puts the prompt into an agent's command.
+fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
+    let quoted = if prompt.len() > PROMPT_ARG_BYTES_MAX {
+        // One argument is limited to 128 KiB on Linux, so the command gets a pointer instead.
+        "\"Read the file $GHSWARM_PROMPT_FILE and do what it says.\"".to_owned()
+    } else {
+        shlex::try_quote(prompt)
+            .map_err(|error| {
+                PortError::refused("quote the prompt", Refusal::Local, error.to_string())
+            })?
+            .into_owned()
+    };
+    let on_stdin = text.contains("{stdin}");
+    let placed = text.contains("{prompt}") || text.contains("{prompt_file}") || on_stdin;
+    let shell = if placed {
+        text.replace("{prompt_file}", PROMPT_FILE)
+            .replace("{stdin}", "")
+            .replace("{prompt}", &quoted)
+    } else {
+        format!("{text} {quoted}")
+    };
+    let label = crate::decide::policy::command_name(text);
+    Ok(RunCommand {
+        label,
+        shell,
+        dir: PathBuf::new(),
+        prompt_on_stdin: on_stdin,
+    })
+}
+
+fn env_remove(agent: Option<&AgentSettings>) -> Vec<String> {
+    let mut remove = agent
+        .map(|agent| agent.env_remove.clone())
+        .unwrap_or_default();
+    if agent.is_none_or(|agent| agent.github == GithubAccess::None) {
+        remove.extend(GITHUB_TOKENS.iter().map(|name| (*name).to_owned()));
+    }
+    remove
+}
+
+fn last<'a>(view: &View<'a>, wanted: impl Fn(&RunFacts) -> bool) -> Option<&'a RunFacts> {
+    view.seen.local.runs.iter().rev().find(|run| wanted(run))
+}
+
+fn failed(run: &RunFacts) -> bool {
+    matches!(&run.status, RunStatus::Ended(exit) if !exit.success())
+}
+
+/// Of the attempt just before: what failed earlier has been dealt with since.
+fn is_recent(view: &View<'_>, run: &RunFacts, plan: &RunPlan) -> bool {
+    let previous = view
+        .seen
+        .local
+        .runs
+        .iter()
+        .map(|run| (run.key.epoch, run.key.seq))
+        .filter(|attempt| *attempt < (plan.key.epoch, plan.key.seq))
+        .max();
+    previous == Some((run.key.epoch, run.key.seq))
+}
+
+fn end_in_words(run: &RunFacts) -> String {
+    match &run.status {
+        RunStatus::Ended(exit) => {
+            let code = exit
+                .code
+                .map_or_else(String::new, |code| format!(", status {code}"));
+            format!("`{}` ended as {:?}{code}", run.label, exit.end)
+        }
+        RunStatus::Reserved | RunStatus::Running { .. } => String::new(),
+    }
+}
+
+fn verify_lines(view: &View<'_>) -> Vec<String> {
+    let VerifyBlock::Steps(steps) = &view.body.verify else {
+        return Vec::new();
+    };
+    steps
+        .iter()
+        .map(|step| match &step.path {
+            Some(path) => format!("(cd {path} && {})", step.command),
+            None => step.command.clone(),
+        })
+        .collect()
+}
+
+/// Trusted people's comments since the question.
+fn answers(view: &View<'_>) -> Vec<String> {
+    if view.state.pending_questions.is_none() {
+        return Vec::new();
+    }
+    let asked = view.seen.look.comments.iter().rposition(|comment| {
+        is_posted_by_ghswarm(&comment.body) && comment.body.contains("The agent asks")
+    });
+    let since = asked.map_or(0, |index| index + 1);
+    view.seen.look.comments[since..]
+        .iter()
+        .filter(|comment| view.counts(comment) && !is_posted_by_ghswarm(&comment.body))
+        .map(|comment| comment.body.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_is_quoted_where_the_command_wants_it() {
+        let command = agent_command("claude -p {prompt} --model opus", "it's a test").unwrap();
+        assert_eq!(command.shell, "claude -p \"it's a test\" --model opus");
+        assert_eq!(command.label, "claude");
+    }
+
+    #[test]
+    fn a_command_without_a_place_gets_the_prompt_at_its_end() {
+        let command = agent_command("agent --yes", "do $(it)").unwrap();
+        assert_eq!(command.shell, "agent --yes 'do $(it)'");
+    }
+
+    #[test]
+    fn a_prompt_on_standard_input_leaves_no_placeholder() {
+        let command = agent_command("codex exec {stdin}", "do it").unwrap();
+        assert_eq!(command.shell, "codex exec ");
+        assert!(command.prompt_on_stdin);
+    }
+
+    #[test]
+    fn a_prompt_that_fits_no_argument_is_pointed_to() {
+        let command = agent_command("claude -p {prompt}", &"x".repeat(200_000)).unwrap();
+        assert!(command.shell.len() < 200 && command.shell.contains("GHSWARM_PROMPT_FILE"));
+    }
+}
