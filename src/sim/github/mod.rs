@@ -15,6 +15,7 @@ pub mod model;
 mod port;
 mod prs;
 mod refs;
+mod repo;
 mod repo_git;
 mod verbs;
 mod world;
@@ -34,7 +35,8 @@ pub use error::{Detail, SimError, SimResult};
 pub use faults::{Asked, Fault, FaultPlan, Op};
 pub use http::{Serving, serve};
 pub use port::SimGitHub;
-pub use verbs::{Draft, Seed, SimRepo};
+pub use repo::{Seed, SimRepo};
+pub use verbs::Draft;
 
 use issues::key_of;
 use model::{Repo, User};

@@ -276,7 +276,7 @@ impl GitHub for SimGitHub {
             .iter()
             .map(|swap| Move {
                 name: swap.name.to_string(),
-                before: Some(swap.before.as_ref().map(ToString::to_string)),
+                before: swap.before.as_ref().map(ToString::to_string).into(),
                 after: swap.after.as_ref().map(ToString::to_string),
                 force: true,
             })
@@ -311,7 +311,7 @@ impl GitHub for SimGitHub {
                 ..IssuePatch::default()
             };
             self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
-                world.patch_issue(ctx, issue.0, patch)?;
+                world.patch_issue(ctx, issue.0, &patch)?;
                 Ok(world.issue(ctx.key, issue.0)?.body.clone())
             })
             .await?

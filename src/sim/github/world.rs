@@ -250,7 +250,7 @@ impl World {
         if pr.head_repo == key {
             let step = repo_git::Move {
                 name: kept,
-                before: None,
+                before: repo_git::Before::Whatever,
                 after: Some(head.to_owned()),
                 force: true,
             };

@@ -167,7 +167,7 @@ impl Call {
                 ..
             }) => read(world, self),
             What::Rest(_) => Err(SimError::not_found()),
-            What::Graphql(name) => graphql::answer(world, self, name),
+            What::Graphql(name) => Ok(graphql::answer(world, self, name)),
         };
         let done = match &self.asked {
             What::Rest(Route {
@@ -315,29 +315,27 @@ pub(super) fn decode(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        if let (b'%', Some(byte)) = (first, byte) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 pub(super) fn encode(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
+    let part = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
+            char::from(byte).to_string()
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            format!("%{byte:02X}")
         }
-        encoded
-    })
+    };
+    text.bytes().map(part).collect::<Vec<_>>().concat()
 }
 
 fn parse_query(text: &str) -> Vec<(String, String)> {

@@ -113,6 +113,13 @@ async fn issues_are_written_over_rest() {
         (got.status, &got.body["message"]),
         (404, &json!("Label does not exist"))
     );
+}
+
+#[tokio::test]
+async fn comments_and_assignees_are_written_over_rest_and_a_deleted_issue_is_gone() {
+    let s = served().await;
+    let n = s.f.issue("text");
+    let issue = format!("{REPO}/issues/{n}");
     let got = s
         .call(
             Method::POST,
@@ -435,7 +442,7 @@ async fn faults_reach_the_client() {
     let comments = || s.f.repo.issue(n).unwrap().comments.len();
     let next = |fault| {
         s.f.sim
-            .set_faults(FaultPlan::next(Op::CreateComment, 1, fault))
+            .set_faults(FaultPlan::next(Op::CreateComment, 1, fault));
     };
 
     next(Fault::CutBefore);
