@@ -9,7 +9,6 @@ use crate::model::ids::{RepoSlug, Timestamp};
 use crate::model::issue::Association;
 
 use super::error::SimResult;
-use super::issues::key_of;
 use super::model::{Access, Ban, Issue, Pr, Protection, Repo};
 use super::repo_git::{self, Before, Move, Stamp};
 use super::world::{Ctx, World};
@@ -102,7 +101,7 @@ impl SimRepo {
 
     /// Settings and facts, straight into the records.
     pub(crate) fn set(&self, change: impl FnOnce(&mut Repo)) {
-        if let Some(repo) = lock(&self.sim.state).world.repos.get_mut(&self.key) {
+        if let Ok(repo) = lock(&self.sim.state).world.repo_mut(&self.key) {
             change(repo);
         }
     }
@@ -111,8 +110,7 @@ impl SimRepo {
     pub fn path(&self) -> PathBuf {
         lock(&self.sim.state)
             .world
-            .repos
-            .get(&self.key)
+            .find(&self.key)
             .map(|r| r.path.clone())
             .unwrap_or_default()
     }
@@ -223,15 +221,10 @@ impl SimRepo {
         Ok(fork)
     }
 
-    /// Renames or transfers it; the number stays, and the old name is gone.
+    /// Renames or transfers it; the number stays, and the former name leads to it.
     #[must_use]
     pub fn rename(&self, slug: &RepoSlug) -> Self {
-        let mut state = lock(&self.sim.state);
-        if let Some(mut repo) = state.world.repos.remove(&self.key) {
-            repo.slug = slug.clone();
-            state.world.repos.insert(key_of(slug), repo);
-        }
-        drop(state);
+        lock(&self.sim.state).world.rename_repo(&self.key, slug);
         self.sim.repo(slug)
     }
 }

@@ -99,6 +99,9 @@ pub(crate) fn init(path: &Path, default_branch: &str) -> SimResult<()> {
     config.set_bool("http.receivepack", true)?;
     config.set_bool("uploadpack.allowAnySHA1InWant", true)?;
     config.set_bool("core.logAllRefUpdates", false)?;
+    // A lease commit that no ref points at yet must not be swept away.
+    config.set_i32("gc.auto", 0)?;
+    config.set_bool("receive.autogc", false)?;
     config.set_multivar("receive.hideRefs", "^refs/pull$", "refs/pull")?;
     Ok(())
 }

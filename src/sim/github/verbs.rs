@@ -156,6 +156,19 @@ impl SimRepo {
         });
     }
 
+    /// Lets GitHub be still at work on whether it merges, or done with that.
+    pub fn set_mergeability(&self, number: u64, known: Mergeability) {
+        self.set(|repo| {
+            if let Some(pr) = repo
+                .issues
+                .get_mut(&number)
+                .and_then(|issue| issue.pr.as_mut())
+            {
+                pr.merges_unknown = known == Mergeability::Pending;
+            }
+        });
+    }
+
     /// Closes a pull request without a merge.
     pub fn close_pr(&self, user: &str, number: u64) -> SimResult<()> {
         self.close_issue(user, number)
@@ -317,6 +330,15 @@ impl SimRepo {
     pub fn delete_ref(&self, name: &str) -> SimResult<()> {
         self.force_ref(name, None)
     }
+}
+
+/// Has GitHub worked out whether a pull request merges?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mergeability {
+    /// Not yet.
+    Pending,
+    /// It tells what is so at each look.
+    Known,
 }
 
 /// Is a pull request a draft?

@@ -169,6 +169,9 @@ impl Call {
             What::Rest(_) => Err(SimError::not_found()),
             What::Graphql(name) => Ok(graphql::answer(world, self, name)),
         };
+        if let Some(reply) = self.redirect(sim) {
+            return reply;
+        }
         let done = match &self.asked {
             What::Rest(Route {
                 handler: Handler::Write(write),
@@ -181,6 +184,36 @@ impl Call {
             What::Rest(_) | What::Graphql(_) => sim.read(look),
         };
         done.unwrap_or_else(|error| Reply::error(&error))
+    }
+
+    /// REST redirects a former name; GraphQL and git just follow it.
+    fn redirect(&self, sim: &Sim) -> Option<Reply> {
+        let What::Rest(route) = &self.asked else {
+            return None;
+        };
+        let now = sim.read(|world| {
+            let now = world.key_now(&self.key);
+            Ok((now != self.key).then(|| world.repo(now).map(|repo| repo.slug.to_string())))
+        });
+        let slug = now.ok()??.ok()?;
+        let rest = self
+            .path
+            .splitn(5, '/')
+            .nth(4)
+            .map(|rest| format!("/{rest}"));
+        let query: Vec<String> = self
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={}", encode(value)))
+            .collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        let rest = rest.unwrap_or_default();
+        let to = format!("{}/repos/{slug}{rest}{mark}{}", self.api, query.join("&"));
+        let status = if route.op.is_write() { 307 } else { 301 };
+        let words = json!({ "message": "Moved Permanently", "url": to });
+        let mut reply = Reply::new(status, words);
+        reply.headers.push(("location", to));
+        Some(reply)
     }
 
     pub(crate) fn ctx(&self) -> Ctx<'_> {
