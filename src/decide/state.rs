@@ -20,9 +20,10 @@ pub(super) fn resolve(
     checkpoint: Option<&Checkpoint>,
     trust: &TextTrust,
 ) -> (IssueState, StateSource) {
+    // A checkpoint that was posted with the claim, before any state was written, restores nothing.
     let copy = checkpoint
         .and_then(|c| c.state.clone())
-        .filter(|state| is_here(seen, state));
+        .filter(|state| state.rev > 0 && is_here(seen, state));
     // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
     if !matches!(trust, TextTrust::Trusted) {
         return copy.map_or_else(

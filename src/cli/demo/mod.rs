@@ -127,6 +127,7 @@ fn places(ready: &serve::Ready) {
     show("configuration", &ready.config);
     show("run logs", &ready.dir.join("home/runs"));
     show("issue", &ready.dir.join("issue.md"));
+    show("API requests", &ready.dir.join("requests.txt"));
     show("history", &ready.dir.join("home/events.db"));
 }
 
