@@ -14,8 +14,10 @@ mod merge;
 pub mod model;
 mod port;
 mod prs;
+mod reading;
 mod refs;
 mod repo_git;
+mod seed;
 mod verbs;
 mod world;
 
@@ -34,7 +36,8 @@ pub use error::{Detail, SimError, SimResult};
 pub use faults::{Asked, Fault, FaultPlan, Op};
 pub use http::{Serving, serve};
 pub use port::SimGitHub;
-pub use verbs::{Draft, Seed, SimRepo};
+pub use seed::Seed;
+pub use verbs::{Draft, SimRepo};
 
 use issues::key_of;
 use model::{Repo, User};

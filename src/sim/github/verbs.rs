@@ -1,74 +1,27 @@
 //! What people, CI and the rest of the world do to a repository, as verbs for tests and the demo.
 //! None of these is a request: they are not counted and meet no faults.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::model::ids::{RepoSlug, Sha, Timestamp};
+use crate::model::ids::{RepoSlug, Sha};
 use crate::model::issue::Association;
 
 use super::error::{SimError, SimResult};
 use super::issues::{IssuePatch, NewIssue, key_of};
 use super::merge::MergeOrder;
-use super::model::{Access, Ban, Check, Issue, Pr, Protection, Status};
+use super::model::{Access, Ban, Check, Protection, Status};
 use super::prs::PrDraft;
 use super::repo_git::{self, Move, Stamp};
+use super::seed::Seed;
 use super::world::{Ctx, World};
 use super::{Sim, lock};
-
-/// What a new repository holds.
-#[derive(Debug, Clone, Copy)]
-pub enum Seed<'a> {
-    /// Nothing: no commit, no branch.
-    Empty,
-    /// One commit on `main` with these files.
-    Files(&'a [(&'a str, &'a str)]),
-    /// Branches and tags of a clone on this machine; its current branch is the default one.
-    Clone(&'a Path),
-}
-
-impl Seed<'_> {
-    pub(crate) fn plant(&self, path: &Path, owner: &str, now: Timestamp) -> SimResult<String> {
-        let branch = match self {
-            Self::Empty | Self::Files(_) => "main".to_owned(),
-            Self::Clone(from) => repo_git::head_branch(from)?,
-        };
-        repo_git::init(path, &branch)?;
-        match self {
-            Self::Empty => {}
-            Self::Files(files) => {
-                let files: Vec<(&str, Option<&str>)> = files
-                    .iter()
-                    .map(|(name, text)| (*name, Some(*text)))
-                    .collect();
-                let tree = repo_git::tree_with(path, None, &files)?;
-                let stamp = Stamp::of(owner, now);
-                let sha =
-                    repo_git::write_commit(path, "Initial commit", &tree, &[], (&stamp, &stamp))?;
-                let name = format!("refs/heads/{branch}");
-                let step = Move {
-                    name,
-                    before: Some(None),
-                    after: Some(sha),
-                    force: true,
-                };
-                repo_git::move_refs(path, &[step])?;
-            }
-            Self::Clone(from) => {
-                let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-                repo_git::fetch(path, from, &all)?;
-            }
-        }
-        Ok(branch)
-    }
-}
 
 /// A repository of the simulated GitHub.
 #[derive(Clone)]
 pub struct SimRepo {
-    sim: Arc<Sim>,
-    key: String,
+    pub(super) sim: Arc<Sim>,
+    pub(super) key: String,
 }
 
 impl SimRepo {
@@ -468,58 +421,6 @@ impl SimRepo {
     /// Deletes a ref.
     pub fn delete_ref(&self, name: &str) -> SimResult<()> {
         self.force_ref(name, None)
-    }
-
-    /// Where a ref points.
-    pub fn ref_id(&self, name: &str) -> SimResult<Option<String>> {
-        self.sim.read(|world| world.ref_id(&self.key, name))
-    }
-
-    /// The branches and where they are.
-    pub fn heads(&self) -> SimResult<BTreeMap<String, String>> {
-        let all = self.refs()?;
-        Ok(all
-            .into_iter()
-            .filter(|(name, _)| name.starts_with("refs/heads/"))
-            .collect())
-    }
-
-    /// The tip of the default branch.
-    pub fn tip(&self) -> SimResult<Option<String>> {
-        self.sim.read(|world| world.tip(&self.key))
-    }
-
-    /// All refs.
-    pub fn refs(&self) -> SimResult<BTreeMap<String, String>> {
-        self.sim.read(|world| world.refs(&self.key))
-    }
-
-    /// A file at a commit or branch tip, as people see it in the browser.
-    pub fn file(&self, name: &str, path: &str) -> SimResult<Option<String>> {
-        let repo = self.path();
-        let id = self.ref_id(name)?.unwrap_or_else(|| name.to_owned());
-        repo_git::file(&repo, &id, path)
-    }
-
-    /// An issue or pull request as it is now.
-    pub fn issue(&self, number: u64) -> SimResult<Issue> {
-        self.sim
-            .read(|world| world.issue(&self.key, number).cloned())
-    }
-
-    /// All pull requests, oldest first.
-    pub fn prs(&self) -> SimResult<Vec<(Issue, Pr)>> {
-        self.sim.read(|world| {
-            let issues = world.repo(&self.key)?.issues.values();
-            Ok(issues
-                .filter_map(|i| i.pr.clone().map(|pr| (i.clone(), pr)))
-                .collect())
-        })
-    }
-
-    /// The whole record.
-    pub fn snapshot(&self) -> SimResult<super::model::Repo> {
-        self.sim.read(|world| world.repo(&self.key).cloned())
     }
 
     /// Forks it to another owner.

@@ -78,7 +78,7 @@ async fn a_matching_entity_tag_is_answered_by_304_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn issues_are_written_over_rest() {
+async fn issues_are_edited_and_labelled_over_rest() {
     let s = served().await;
     let n = s.f.issue("text");
     let issue = format!("{REPO}/issues/{n}");
@@ -113,6 +113,13 @@ async fn issues_are_written_over_rest() {
         (got.status, &got.body["message"]),
         (404, &json!("Label does not exist"))
     );
+}
+
+#[tokio::test]
+async fn issues_are_commented_assigned_and_closed_over_rest() {
+    let s = served().await;
+    let n = s.f.issue("text");
+    let issue = format!("{REPO}/issues/{n}");
     let got = s
         .call(
             Method::POST,
