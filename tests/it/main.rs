@@ -9,5 +9,6 @@
 )]
 
 mod adapter_github;
+mod adapter_sim;
 mod contracts;
 mod processes;

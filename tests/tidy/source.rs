@@ -188,7 +188,7 @@ fn comments_and_literals_are_no_code() {
     let code = code_of(text);
     assert_eq!(
         code.split_whitespace().collect::<Vec<_>>().join(" "),
-        "a ; &'a T for b"
+        "a ; b &'a T for b"
     );
     assert!(code.contains("\nfor"));
 }

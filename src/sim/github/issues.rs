@@ -91,7 +91,7 @@ impl World {
         &mut self,
         ctx: &Ctx<'_>,
         number: u64,
-        patch: IssuePatch,
+        patch: &IssuePatch,
     ) -> SimResult<()> {
         self.may_speak(ctx)?;
         if !self

@@ -109,6 +109,8 @@ pub struct Pr {
     pub standing: PrStanding,
     /// Is it a draft?
     pub draft: bool,
+    /// Has GitHub not worked out yet whether it merges?
+    pub merges_unknown: bool,
     /// Key of the repository the head lives in.
     pub head_repo: String,
     /// The head's branch.

@@ -67,7 +67,7 @@ impl SimGitHub {
         } else {
             self.sim.read(|world| look(world, &ctx))
         };
-        self.after(op, what, fault.as_ref(), answer)
+        self.after((op, status_of(&answer)), what, fault.as_ref(), answer)
     }
 
     async fn tell<T: Send>(
@@ -78,7 +78,7 @@ impl SimGitHub {
     ) -> PortResult<T> {
         let fault = self.before(op, &what).await?;
         let answer = self.sim.write(|world, now| change(world, &self.ctx(now)));
-        self.after(op, what, fault.as_ref(), answer)
+        self.after((op, status_of(&answer)), what, fault.as_ref(), answer)
     }
 
     /// Meets the faults that come before anything is done.
@@ -120,18 +120,21 @@ impl SimGitHub {
 
     fn after<T>(
         &self,
-        op: Op,
+        (op, status): (Op, u16),
         what: String,
         fault: Option<&Fault>,
         answer: SimResult<T>,
     ) -> PortResult<T> {
-        let status = answer.as_ref().err().map_or(200, |error| error.status);
         self.sim.record(op, "PORT", &what, status);
         if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
             return Err(lost(op, &what));
         }
         answer.map_err(|error| PortError::refused(what, error.refusal, error.words()))
     }
+}
+
+fn status_of<T>(answer: &SimResult<T>) -> u16 {
+    answer.as_ref().err().map_or(200, |error| error.status)
 }
 
 fn lost(op: Op, what: &str) -> PortError {
@@ -209,13 +212,21 @@ impl GitHub for SimGitHub {
 
     async fn list_issues(&self, cursor: &ListCursor) -> PortResult<Listed> {
         let what = "list issues".to_owned();
-        let answer = self
-            .ask(Op::ListIssues, what, |world, ctx| list(world, ctx, cursor))
-            .await;
-        if matches!(answer, Ok(Listed::Unchanged)) {
-            self.sim.last_was_unchanged();
-        }
-        answer
+        let fault = self.before(Op::ListIssues, &what).await?;
+        let ctx = self.ctx(self.sim.clock.now());
+        let look = |world: &World| list(world, &ctx, cursor);
+        let stale = fault == Some(Fault::StaleRead);
+        let answer = if stale {
+            self.sim.read_stale(look)
+        } else {
+            self.sim.read(look)
+        };
+        let status = match &answer {
+            Ok(Listed::Unchanged) => 304,
+            Ok(Listed::Issues { .. }) => 200,
+            Err(error) => error.status,
+        };
+        self.after((Op::ListIssues, status), what, fault.as_ref(), answer)
     }
 
     async fn look(&self, at: &LookAt) -> PortResult<Look> {
@@ -276,7 +287,7 @@ impl GitHub for SimGitHub {
             .iter()
             .map(|swap| Move {
                 name: swap.name.to_string(),
-                before: Some(swap.before.as_ref().map(ToString::to_string)),
+                before: swap.before.as_ref().map(ToString::to_string).into(),
                 after: swap.after.as_ref().map(ToString::to_string),
                 force: true,
             })
@@ -311,7 +322,7 @@ impl GitHub for SimGitHub {
                 ..IssuePatch::default()
             };
             self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
-                world.patch_issue(ctx, issue.0, patch)?;
+                world.patch_issue(ctx, issue.0, &patch)?;
                 Ok(world.issue(ctx.key, issue.0)?.body.clone())
             })
             .await?
