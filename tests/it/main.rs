@@ -12,3 +12,5 @@ mod adapter_github;
 mod adapter_sim;
 mod contracts;
 mod processes;
+mod stories;
+mod world;
