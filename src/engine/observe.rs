@@ -36,6 +36,11 @@ struct Hint {
     merge_commit: Option<Sha>,
 }
 
+/// Where the hint for an issue is kept.
+fn hint_name(issue: IssueNumber) -> String {
+    format!("issue-{issue}")
+}
+
 /// The repository's facts: those in `memory` if they are younger than an hour, else GitHub's.
 pub async fn kept_repository(
     github: &dyn GitHub,
@@ -109,22 +114,35 @@ impl RepoEngine {
     }
 
     async fn look(&self, issue: IssueNumber, base: Option<&BranchName>) -> PortResult<Look> {
-        let name = format!("issue-{issue}");
-        let hint: Hint = self
-            .world
-            .memory
-            .load(&name)
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default();
+        let hint = self.kept_hint(issue);
         let look = self.look_with(issue, base, &hint).await?;
-        let better = self.hint_of(&look);
-        if better == hint || better == Hint::default() {
-            return Ok(look);
+        match self.keep_hint(issue, &look) {
+            Some(better) => self.look_with(issue, base, &better).await,
+            None => Ok(look),
+        }
+    }
+
+    fn kept_hint(&self, issue: IssueNumber) -> Hint {
+        let kept = self.world.memory.load(&hint_name(issue));
+        kept.and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
+    }
+
+    /// Keeps what this look says about what the next one should ask; answers it if it is news.
+    fn keep_hint(&self, issue: IssueNumber, look: &Look) -> Option<Hint> {
+        let better = self.hint_of(look);
+        if better == Hint::default() || better == self.kept_hint(issue) {
+            return None;
         }
         if let Ok(text) = serde_json::to_string(&better) {
-            self.world.memory.save(&name, &text);
+            self.world.memory.save(&hint_name(issue), &text);
         }
-        self.look_with(issue, base, &better).await
+        Some(better)
+    }
+
+    /// The same after a write of ours: what was written is known without a look.
+    pub(super) fn foresee(&self, issue: IssueNumber, written: &Look) {
+        self.keep_hint(issue, written);
     }
 
     async fn look_with(
