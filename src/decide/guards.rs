@@ -291,6 +291,10 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     if older {
         return None;
     }
+    if view.seen.order.resume {
+        let change = view.status_change(Status::Idle)?;
+        return Some(view.under_claim(Effect::SetStatus(change), Why::Resumed));
+    }
     if view.state.rev == 0 {
         return Some(Decision::wait(Why::BlockedByPerson));
     }

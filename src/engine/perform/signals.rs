@@ -101,6 +101,7 @@ impl RepoEngine {
             }
             CommentAbout::Question => comments::question(&comment.key, issue, &state),
             CommentAbout::StateInvalid(at) => comments::state_invalid(&comment.key, issue, at),
+            CommentAbout::Answer(text) => comments::answer(&comment.key, text),
         };
         self.world
             .github

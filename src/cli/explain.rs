@@ -1,0 +1,129 @@
+//! `explain`: every guard in order, which one stops the issue, and what would free it.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::args::{Args, ExplainOptions};
+use super::environment::Env;
+use super::error::CommandError;
+use super::output::{self, Paint, data, paint};
+use super::select;
+use super::standing::Standing;
+use super::wiring::refused;
+use crate::config::RepoConfig;
+use crate::decide::{GuardReport, Order};
+use crate::engine::Explained;
+
+/// Runs the command.
+pub async fn explain(
+    env: &Env,
+    args: &Args,
+    options: &ExplainOptions,
+) -> Result<ExitCode, CommandError> {
+    let only = options.repository.as_deref();
+    let (engine, config) = select::open_one(env, args.config.as_deref(), only).await?;
+    let explained = engine
+        .explain(options.issue, &Order::default())
+        .await
+        .map_err(|error| refused(&error, &config.alias))?;
+    let standing = Standing::of(&engine, &explained)
+        .ok_or_else(|| select::no_issue(&engine, options.issue))?;
+    if options.json {
+        let mut value = serde_json::to_value(&standing)
+            .map_err(|error| CommandError::bug("cannot write JSON", error))?;
+        value["guards"] = explained.guards.iter().map(guard_json).collect();
+        output::json(&value)?;
+    } else {
+        head(&standing, &config);
+        guards(&explained);
+        verdict(&standing);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn guard_json(report: &GuardReport) -> serde_json::Value {
+    json!({
+        "guard": report.guard.name,
+        "asks": report.guard.asks,
+        "passes": report.stops.is_none(),
+        "code": report.stops.as_ref().map(crate::decide::Why::code),
+        "why": report.stops.as_ref().map(ToString::to_string),
+    })
+}
+
+fn head(standing: &Standing, config: &RepoConfig) {
+    let line = |name: &str, text: &str| {
+        if !text.is_empty() {
+            data(&format!("  {name:<12} {text}"));
+        }
+    };
+    data(&format!("#{} {}", standing.issue, standing.title));
+    line("repository", &format!("{} ({})", config.alias, config.repo));
+    line("address", &standing.url);
+    line("phase", standing.phase.name());
+    line("tasks done", &standing.tasks_in_words());
+    let tries = standing.failed_tries;
+    let failed = if tries == 0 {
+        String::new()
+    } else {
+        format!(
+            ", {tries} failed in this phase (at most {})",
+            config.max_retries
+        )
+    };
+    line("agent runs", &format!("{}{failed}", standing.runs()));
+    line("labels", &standing.labels.join(", "));
+    let lease = match (&standing.holder, standing.lease_until) {
+        (Some(holder), Some(until)) => format!(
+            "held by {holder}, until {} unless renewed",
+            until.format("%H:%M:%S UTC")
+        ),
+        (Some(holder), None) => format!("held by {holder}"),
+        (None, _) => "free".to_owned(),
+    };
+    line("lease", &lease);
+    if let (Some(pr), Some(state)) = (standing.pr, standing.pr_state) {
+        line("pull request", &format!("#{pr}, {state}"));
+    }
+}
+
+fn guards(explained: &Explained) {
+    data("\nguards, in this order:");
+    let mut stopped = false;
+    for report in &explained.guards {
+        let (name, asks) = (report.guard.name, report.guard.asks);
+        match &report.stops {
+            None => data(&format!("  {} {name:<11} {asks}", paint(Paint::Good, "✓"))),
+            Some(why) => {
+                let here = if stopped { "" } else { "  ← stops here" };
+                stopped = true;
+                data(&format!(
+                    "  {} {name:<11} {asks}{here}",
+                    paint(Paint::Bad, "✗")
+                ));
+                data(&format!("    {:<11} but: {why}", ""));
+            }
+        }
+    }
+}
+
+fn verdict(standing: &Standing) {
+    let until = standing.until.map_or_else(String::new, |until| {
+        format!(", next look {}", until.format("%H:%M:%S UTC"))
+    });
+    let what = match standing.next {
+        Some(effect) => format!("{effect} ({})", standing.why),
+        None => format!("{}{until}", standing.why),
+    };
+    data(&format!("\n{}: {what}", standing.outcome));
+    match &standing.frees {
+        Some(frees) => data(&format!("{} {frees}", paint(Paint::Hint, "to free it:"))),
+        None if standing.next.is_some() => data(&format!(
+            "{} nothing is needed; the next cycle goes on: ghswarm run {}",
+            paint(Paint::Hint, "to free it:"),
+            standing.issue
+        )),
+        None => {}
+    }
+}
