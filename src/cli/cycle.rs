@@ -40,10 +40,12 @@ pub fn line(report: &IssueReport) -> String {
     let next = report.until.map_or_else(String::new, |until| {
         format!(", next look {}", until.format("%H:%M:%S"))
     });
-    format!(
-        "#{} {phase}: {}: {}{next}",
-        report.issue, report.outcome, report.why
-    )
+    let (issue, outcome, why) = (report.issue, report.outcome, &report.why);
+    // Its own name says all there is to say of what is done.
+    if outcome == why && outcome == phase {
+        return format!("#{issue} {phase}");
+    }
+    format!("#{issue} {phase}: {outcome}: {why}{next}")
 }
 
 /// One repository and how often to look at it.

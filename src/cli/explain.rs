@@ -116,12 +116,15 @@ fn verdict(standing: &Standing) {
         Some(effect) => format!("{effect} ({})", standing.why),
         None => format!("{}{until}", standing.why),
     };
-    data(&format!("\n{}: {what}", standing.outcome));
+    data(&match what == standing.outcome {
+        true => format!("\n{what}"),
+        false => format!("\n{}: {what}", standing.outcome),
+    });
+    let free = paint(Paint::Hint, "to free it:");
     match &standing.frees {
-        Some(frees) => data(&format!("{} {frees}", paint(Paint::Hint, "to free it:"))),
+        Some(frees) => data(&format!("{free} {frees}")),
         None if standing.next.is_some() => data(&format!(
-            "{} nothing is needed; the next cycle goes on: ghswarm run {}",
-            paint(Paint::Hint, "to free it:"),
+            "nothing holds it: the next cycle goes on, or now: ghswarm run {}",
             standing.issue
         )),
         None => {}

@@ -83,7 +83,7 @@ async fn look(
 fn print(env: &Env, seen: &Seen) {
     if seen.standings.is_empty() {
         if seen.troubles.is_empty() {
-            output::say("no managed issue is open; put the idle label on one to hand it over");
+            output::say("no open issue carries a status label; to hand one over, give it one");
         }
         return;
     }

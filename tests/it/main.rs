@@ -10,5 +10,6 @@
 
 mod adapter_github;
 mod adapter_sim;
+mod cli;
 mod contracts;
 mod processes;
