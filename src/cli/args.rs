@@ -173,7 +173,7 @@ pub struct HistoryOptions {
     #[arg(long, value_name = "N")]
     pub issue: Option<IssueNumber>,
     /// Only the last while: a number with s, m, h or d
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     pub since: Option<TimeDelta>,
     /// At most so many, the newest
     #[arg(long, value_name = "K", default_value_t = 200)]

@@ -9,7 +9,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{output, select, wiring};
 use crate::config::Config;
-use crate::engine::cycle::Watch;
+use crate::engine::cycle::{Watch, Woken};
 use crate::engine::{CycleReport, IssueReport, RepoEngine};
 use crate::model::ids::IssueNumber;
 
@@ -41,11 +41,21 @@ pub fn line(report: &IssueReport) -> String {
         format!(", next look {}", until.format("%H:%M:%S"))
     });
     let (issue, outcome, why) = (report.issue, report.outcome, &report.why);
-    // Its own name says all there is to say of what is done.
-    if outcome == why && outcome == phase {
+    let said = said(outcome, why);
+    if said == phase {
         return format!("#{issue} {phase}");
     }
-    format!("#{issue} {phase}: {outcome}: {why}{next}")
+    format!("#{issue} {phase}: {said}{next}")
+}
+
+/// The outcome's word and the reason, the word only once.
+pub fn said(outcome: &str, why: &str) -> String {
+    let rest = why.strip_prefix(outcome);
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+        why.to_owned()
+    } else {
+        format!("{outcome}: {why}")
+    }
 }
 
 /// One repository and how often to look at it.
@@ -80,17 +90,27 @@ pub async fn cycle(
 
 /// Cycles until nothing but people can change anything.
 async fn until_settled(opened: &Opened, lines: &Lines) -> CycleReport {
+    let mut woken = Woken::TimePassed;
     loop {
-        let report = opened.engine.cycle(lines).await;
-        if report.settled() {
+        let report = turn(opened, lines, woken).await;
+        // Only a whole cycle has seen everything.
+        if woken == Woken::TimePassed && report.settled() {
             return report;
         }
-        if let Some(trouble) = &report.trouble {
-            output::say(&format!("waiting: {trouble}"));
-        }
-        let issues: Vec<IssueNumber> = report.issues.iter().map(|issue| issue.issue).collect();
-        opened.engine.rest(&issues, opened.poll).await;
+        woken = opened.engine.rest(opened.poll).await;
     }
+}
+
+/// A whole cycle, or only what an ended run left to do.
+async fn turn(opened: &Opened, lines: &Lines, woken: Woken) -> CycleReport {
+    let report = match woken {
+        Woken::TimePassed => opened.engine.cycle(lines).await,
+        Woken::RunEnded => opened.engine.go_on(lines).await,
+    };
+    if let Some(trouble) = &report.trouble {
+        output::say(&format!("waiting: {trouble}"));
+    }
+    report
 }
 
 /// `ghswarm loop` in the foreground: ends at a signal; runs go on under their supervisors.
@@ -107,14 +127,10 @@ pub async fn run_loop(
     for opened in repositories {
         let lines = lines.clone();
         tasks.spawn(async move {
+            let mut woken = Woken::TimePassed;
             loop {
-                let report = opened.engine.cycle(&*lines).await;
-                if let Some(trouble) = &report.trouble {
-                    output::say(&format!("waiting: {trouble}"));
-                }
-                let issues: Vec<IssueNumber> =
-                    report.issues.iter().map(|issue| issue.issue).collect();
-                opened.engine.rest(&issues, opened.poll).await;
+                turn(&opened, &lines, woken).await;
+                woken = opened.engine.rest(opened.poll).await;
             }
         });
     }

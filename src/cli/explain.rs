@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::args::{Args, ExplainOptions};
+use super::cycle::said;
 use super::environment::Env;
 use super::error::CommandError;
 use super::output::{self, Paint, data, paint};
-use super::select;
 use super::standing::Standing;
 use super::wiring::refused;
+use super::{remedy, select};
 use crate::config::RepoConfig;
 use crate::decide::{GuardReport, Order};
 use crate::engine::Explained;
@@ -32,12 +33,13 @@ pub async fn explain(
     if options.json {
         let mut value = serde_json::to_value(&standing)
             .map_err(|error| CommandError::bug("cannot write JSON", error))?;
+        value["frees"] = json!(frees(&standing, &explained));
         value["guards"] = explained.guards.iter().map(guard_json).collect();
         output::json(&value)?;
     } else {
         head(&standing, &config);
         guards(&explained);
-        verdict(&standing);
+        verdict(&standing, &explained);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -108,20 +110,17 @@ fn guards(explained: &Explained) {
     }
 }
 
-fn verdict(standing: &Standing) {
+fn verdict(standing: &Standing, explained: &Explained) {
     let until = standing.until.map_or_else(String::new, |until| {
         format!(", next look {}", until.format("%H:%M:%S UTC"))
     });
     let what = match standing.next {
-        Some(effect) => format!("{effect} ({})", standing.why),
-        None => format!("{}{until}", standing.why),
+        Some(effect) => format!("ready: {effect} ({})", standing.why),
+        None => format!("{}{until}", said(standing.outcome, &standing.why)),
     };
-    data(&match what == standing.outcome {
-        true => format!("\n{what}"),
-        false => format!("\n{}: {what}", standing.outcome),
-    });
+    data(&format!("\n{what}"));
     let free = paint(Paint::Hint, "to free it:");
-    match &standing.frees {
+    match frees(standing, explained) {
         Some(frees) => data(&format!("{free} {frees}")),
         None if standing.next.is_some() => data(&format!(
             "nothing holds it: the next cycle goes on, or now: ghswarm run {}",
@@ -129,4 +128,13 @@ fn verdict(standing: &Standing) {
         )),
         None => {}
     }
+}
+
+/// What frees the issue from the guard that stops it, or from what its phase waits for.
+fn frees(standing: &Standing, explained: &Explained) -> Option<String> {
+    let stops = explained.guards.iter().find_map(|r| r.stops.as_ref());
+    let names = &standing.label_names;
+    stops
+        .and_then(|why| remedy::frees(why, standing.issue, names))
+        .or_else(|| standing.frees.clone())
 }

@@ -19,7 +19,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::NewerVersion { .. } => "install the newer ghswarm that wrote its state".to_owned(),
         Why::BadBranchName => "mend `branch_prefix` in the configuration".to_owned(),
         Why::RepositoryUnusable { reason } => repository(reason),
-        Why::Blocked { reason, .. } => comments::remedy(*reason, issue),
+        Why::Blocked { reason, .. } => lower_first(&comments::remedy(*reason, issue)),
         Why::BlockedByPerson => format!(
             "replace the label `{}` by `{}`, or run `ghswarm resume {issue}`",
             labels.blocked, labels.idle
@@ -77,6 +77,15 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::Done => return None,
     };
     Some(text)
+}
+
+/// A sentence of a comment as a fragment of a line.
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 /// What a person can do about a repository that cannot be worked on.

@@ -85,8 +85,11 @@ fn helps(
         }
     }
     if !view.state.is_blocked() && *why != Why::BlockedByPerson {
-        return Err(wrong(format!("issue #{issue} is not blocked: {why}"))
-            .hint(format!("see what it waits for: ghswarm explain {issue}")));
+        let phase = view.phase();
+        return Err(wrong(format!(
+            "issue #{issue} is not blocked: its phase is `{phase}`"
+        ))
+        .hint(format!("see what it waits for: ghswarm explain {issue}")));
     }
     Ok(())
 }

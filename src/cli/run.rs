@@ -43,7 +43,7 @@ pub async fn run(env: &Env, args: &Args, options: &RunOptions) -> Result<ExitCod
             now: options.force,
             ..Order::default()
         };
-        engine.rest(&[options.issue], config.poll_interval).await;
+        engine.rest(config.poll_interval).await;
     }
 }
 

@@ -7,6 +7,7 @@ use crate::decide::view::{ClaimView, View};
 use crate::decide::{Decision, Why};
 use crate::engine::{Explained, RepoEngine};
 use crate::model::ids::{IssueNumber, PrNumber, Timestamp};
+use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseReading;
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
@@ -58,6 +59,9 @@ pub struct Standing {
     pub pr_state: Option<&'static str>,
     /// Its labels.
     pub labels: Vec<String>,
+    /// What the labels are called here.
+    #[serde(skip)]
+    pub label_names: LabelNames,
 }
 
 impl Standing {
@@ -102,6 +106,7 @@ impl Standing {
                 PrState::Merged { .. } => "merged",
             }),
             labels: view.issue.labels.clone(),
+            label_names: engine.policy.labels.clone(),
         })
     }
 

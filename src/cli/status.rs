@@ -2,18 +2,36 @@
 
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::json;
 
 use super::args::{Args, StatusOptions};
 use super::environment::Env;
 use super::error::CommandError;
 use super::standing::Standing;
-use super::{output, select, wiring};
+use super::{cycle, output, select, wiring};
 use crate::config::RepoConfig;
 use crate::decide::Order;
 use crate::engine::RepoEngine;
 use crate::model::limits::STATUS_LOOKS_MAX;
+
+const HEADER: [&str; 9] = [
+    "repository",
+    "issue",
+    "phase",
+    "runs",
+    "tasks",
+    "holder",
+    "PR",
+    "next look",
+    "why",
+];
+
+/// Columns whose words are not broken where there is room.
+const WHOLE: [&str; 5] = ["phase", "runs", "tasks", "PR", "next look"];
+
+/// So wide a terminal has room for them.
+const WIDE: u16 = 100;
 
 /// What was seen of all repositories.
 #[derive(Default)]
@@ -80,6 +98,25 @@ async fn look(
     Ok(())
 }
 
+fn cells(row: &Standing) -> [String; 9] {
+    let next = row.until.map(|until| until.format("%H:%M:%S").to_string());
+    let why = match row.next {
+        Some(effect) => format!("next: {effect}"),
+        None => cycle::said(row.outcome, &row.why),
+    };
+    [
+        row.repository.clone(),
+        format!("#{} {}", row.issue, row.title),
+        row.phase.name().to_owned(),
+        row.runs(),
+        row.tasks_in_words(),
+        row.holder.clone().unwrap_or_default(),
+        row.pr.map_or_else(String::new, |pr| format!("#{pr}")),
+        next.unwrap_or_default(),
+        why,
+    ]
+}
+
 fn print(env: &Env, seen: &Seen) {
     if seen.standings.is_empty() {
         if seen.troubles.is_empty() {
@@ -87,39 +124,29 @@ fn print(env: &Env, seen: &Seen) {
         }
         return;
     }
+    let rows: Vec<[String; 9]> = seen.standings.iter().map(cells).collect();
+    // A column in which nothing stands only takes room from the others.
+    let used: Vec<usize> = (0..HEADER.len())
+        .filter(|column| rows.iter().any(|row| !row[*column].is_empty()))
+        .collect();
+    let pick = |row: &[String]| -> Vec<String> { used.iter().map(|c| row[*c].clone()).collect() };
     let mut table = Table::new();
+    let width = output::width(env);
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(output::width(env))
-        .set_header([
-            "repository",
-            "issue",
-            "phase",
-            "runs",
-            "tasks",
-            "holder",
-            "PR",
-            "next look",
-            "why",
-        ]);
-    for row in &seen.standings {
-        let next = row.until.map(|until| until.format("%H:%M:%S").to_string());
-        let why = match row.next {
-            Some(effect) => format!("next: {effect}"),
-            None => format!("{}: {}", row.outcome, row.why),
-        };
-        table.add_row([
-            row.repository.clone(),
-            format!("#{} {}", row.issue, row.title),
-            row.phase.name().to_owned(),
-            row.runs(),
-            row.tasks_in_words(),
-            row.holder.clone().unwrap_or_default(),
-            row.pr.map_or_else(String::new, |pr| format!("#{pr}")),
-            next.unwrap_or_default(),
-            why,
-        ]);
+        .set_width(width)
+        .set_header(pick(&HEADER.map(str::to_owned)));
+    for row in &rows {
+        table.add_row(pick(row));
+    }
+    if width >= WIDE {
+        for (place, column) in used.iter().enumerate() {
+            let whole = WHOLE.contains(&HEADER[*column]);
+            if let Some(column) = table.column_mut(place).filter(|_| whole) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
     }
     output::data(&table.trim_fmt());
     if seen.left_out > 0 {

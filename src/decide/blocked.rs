@@ -8,7 +8,7 @@ use crate::model::state::{BlockedReason, IssueState};
 use crate::model::trust::TextTrust;
 
 use super::effect::{CommentAbout, Effect, KeyedComment};
-use super::guards::ClaimLabel;
+use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 
@@ -81,8 +81,12 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.extra_agent_runs += view.seen.order.more_runs;
     state.open_run = None;
     match blocked {
-        BlockedReason::AgentFailed | BlockedReason::VerifyFailed => state.iteration = 0,
+        BlockedReason::AgentFailed => state.iteration = 0,
         BlockedReason::ReviewFailed => state.review_rounds = 0,
+        BlockedReason::VerifyFailed => {
+            state.iteration = 0;
+            state.review_rounds = 0;
+        }
         BlockedReason::Clarification => {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
@@ -91,6 +95,8 @@ fn resumed_state(view: &View<'_>) -> IssueState {
         }
         _ => {}
     }
+    // A phase that still reads `blocked` is a block, whatever became of its reason.
+    state.next_action.name().clone_into(&mut state.phase);
     state
 }
 

@@ -6,6 +6,7 @@ use super::super::environment::Env;
 use super::super::{remedy, token, wiring};
 use super::{Finding, Fix};
 use crate::adapters::clock::SystemClock;
+use crate::adapters::git::CliGit;
 use crate::adapters::locks::Home;
 use crate::config::RepoConfig;
 use crate::model::labels::{LabelNames, Status};
@@ -50,7 +51,8 @@ pub async fn github(env: &Env, home: Option<&Home>, config: &RepoConfig, fix: Fi
     found.extend(repository(config, &facts));
     found.push(labels(&*github, config, fix).await);
     if let Some(home) = home {
-        let git = wiring::git(env, home, config, &facts, &token.secret, &clock);
+        let settings = wiring::git_settings(env, home, config, &facts, &token.secret);
+        let git = CliGit::new(settings, clock.clone());
         found.push(base(&git, config, &facts).await);
     }
     found
@@ -151,11 +153,7 @@ fn wanted(config: &RepoConfig) -> Vec<NewLabel> {
     labels
 }
 
-async fn base(
-    git: &crate::adapters::git::CliGit,
-    config: &RepoConfig,
-    facts: &Repository,
-) -> Finding {
+async fn base(git: &CliGit, config: &RepoConfig, facts: &Repository) -> Finding {
     let Some(base) = config.base_branch.clone().or(facts.default_branch.clone()) else {
         return Finding::skipped("base branch", "not looked at: the repository is empty");
     };
