@@ -95,7 +95,7 @@ fn resumed_state(view: &View<'_>) -> IssueState {
         }
         _ => {}
     }
-    // A phase that still reads `blocked` is a block, whatever became of its reason.
+    // `blocked` in it alone would keep the issue blocked for ever.
     state.next_action.name().clone_into(&mut state.phase);
     state
 }

@@ -13,3 +13,5 @@ mod adapter_sim;
 mod cli;
 mod contracts;
 mod processes;
+mod stories;
+mod world;

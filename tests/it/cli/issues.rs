@@ -5,9 +5,14 @@ use serde_json::{Value, json};
 use super::Served;
 
 /// Asks until the prompt holds the answer, then does the work of the demo's agent.
-const ASKING: &str = "cp \"$1\" \"$(dirname \"$0\")/prompt.md\"\nif grep -q 'Shout in English' \"$1\"; then\n  \
-                      exec sh \"$(dirname \"$0\")/real-agent.sh\" \"$1\"\nfi\necho 'In which language?' > \
-                      .agent_question.md\n";
+const ASKING: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+cp "$1" "$here/prompt.md"
+if grep -q 'Shout in English' "$1"; then
+  exec sh "$here/real-agent.sh" "$1"
+fi
+echo 'In which language?' > .agent_question.md
+"#;
 
 #[test]
 fn a_fresh_issue_is_explained_and_stepped() {
@@ -96,8 +101,8 @@ fn a_held_issue_says_which_label_holds_it() {
 #[test]
 fn an_answer_is_posted_once_and_reaches_the_agent() {
     let world = Served::new();
-    let real = std::fs::read_to_string(world.dir().join("agent.sh")).unwrap();
-    std::fs::write(world.dir().join("real-agent.sh"), real).unwrap();
+    let real = std::fs::read_to_string(world.agent_file()).unwrap();
+    std::fs::write(world.dir().join("bin/real-agent.sh"), real).unwrap();
     world.agent(ASKING);
     let asked = world.run(&["run", "1", "--wait"]);
     assert!(asked.ends_with("exit status 1"), "{asked}");
@@ -120,7 +125,7 @@ fn an_answer_is_posted_once_and_reaches_the_agent() {
     assert_eq!(said(&world), 1);
     let done = world.run(&["run", "1", "--wait"]);
     assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
-    let prompt = std::fs::read_to_string(world.dir().join("prompt.md")).unwrap();
+    let prompt = std::fs::read_to_string(world.dir().join("bin/prompt.md")).unwrap();
     assert!(prompt.contains("Shout in English, please."), "{prompt}");
     assert!(!prompt.contains("ghswarm:key="), "{prompt}");
     assert_eq!(said(&world), 1);

@@ -148,7 +148,11 @@ impl Served {
 
     /// The implementing agent becomes this script.
     fn agent(&self, script: &str) {
-        std::fs::write(self.dir().join("agent.sh"), script).unwrap();
+        std::fs::write(self.agent_file(), script).unwrap();
+    }
+
+    fn agent_file(&self) -> PathBuf {
+        self.dir().join("bin/demo-agent")
     }
 
     /// The operator's own request to GitHub.

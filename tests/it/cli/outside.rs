@@ -123,7 +123,8 @@ fn an_issue_number_alone_says_too_little_where_there_are_two_repositories() {
 #[test]
 fn an_agent_whose_program_is_not_there_blocks_with_its_name() {
     let world = Served::new();
-    world.configure("\"sh ", "\"no-such-agent ");
+    let agent = world.agent_file().display().to_string();
+    world.configure(&agent, "no-such-agent");
     world.configure(
         "poll_interval: 300ms",
         "poll_interval: 300ms\n    max_retries: 1",
