@@ -114,6 +114,7 @@ pub struct DemoOptions {
 
 /// Options of `run`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RunOptions {
     /// The number
     #[arg(value_name = "N")]

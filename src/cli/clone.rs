@@ -22,14 +22,14 @@ pub fn origin(config: &RepoConfig) -> Result<String, CommandError> {
             clone_url(config)
         )));
     }
-    let repository = git2::Repository::open(&config.path).map_err(|error| match error.code() {
-        git2::ErrorCode::NotFound => wrong(format!(
-            "`{path}` (repository `{alias}`) is not the top of a git repository"
-        )),
-        _ => CommandError::outside(
-            format!("git cannot open the clone `{path}`"),
-            error.message().to_owned(),
-        ),
+    let repository = git2::Repository::open(&config.path).map_err(|error| {
+        if error.code() == git2::ErrorCode::NotFound {
+            return wrong(format!(
+                "`{path}` (repository `{alias}`) is not the top of a git repository"
+            ));
+        }
+        let words = error.message().to_owned();
+        CommandError::outside(format!("git cannot open the clone `{path}`"), words)
     })?;
     let remote = repository.find_remote("origin").map_err(|_| {
         wrong(format!("the clone `{path}` has no remote `origin`")).hint(format!(

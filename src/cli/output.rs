@@ -1,9 +1,5 @@
 //! Printing: data on standard output, all else on standard error. Colour only where a person looks.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where printing happens"
-)]
+#![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};

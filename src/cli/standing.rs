@@ -129,10 +129,12 @@ impl Standing {
 
 /// The word for what a wait is.
 fn wait_word(why: &Why) -> &'static str {
-    match why {
-        Why::Blocked { .. } | Why::BlockedByPerson => "blocked",
-        Why::RunGoing { .. } => "running",
-        _ => "waiting",
+    if matches!(why, Why::Blocked { .. } | Why::BlockedByPerson) {
+        "blocked"
+    } else if matches!(why, Why::RunGoing { .. }) {
+        "running"
+    } else {
+        "waiting"
     }
 }
 

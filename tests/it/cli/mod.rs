@@ -49,6 +49,10 @@ impl Machine {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it starts the program as a user does"
+    )]
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin!("ghswarm"));
         command
@@ -70,9 +74,11 @@ impl Machine {
         page += &text(&output.stdout);
         let errors = text(&output.stderr);
         if !errors.is_empty() {
-            page += &format!("--- stderr\n{errors}");
+            page += "--- stderr\n";
+            page += &errors;
         }
-        page += &format!("--- exit status {}", output.status.code().unwrap_or(-1));
+        page += "--- exit status ";
+        page += &output.status.code().unwrap_or(-1).to_string();
         self.anonymous(&page)
     }
 
@@ -88,12 +94,14 @@ impl Machine {
             (r"\b\d{10}-(\d+-[a-z]+)\b", "[EPOCH]-$1"),
             (r"\b(at|commit) [0-9a-f]{7}\b", "$1 [SHA]"),
             (r"\d+\.\d GiB free", "[SIZE] GiB free"),
+            (r"os error \d+", "os error [N]"),
             (r"(git +)\d+\.\d+\.\d+\S*", "$1[VERSION]"),
         ];
-        for (pattern, with) in patterns {
-            page = Regex::new(pattern).unwrap().replace_all(&page, with).into();
-        }
-        page
+        let replace = |page: String, (pattern, with): (&str, &str)| {
+            let pattern = Regex::new(pattern).unwrap();
+            pattern.replace_all(&page, with).into_owned()
+        };
+        patterns.into_iter().fold(page, replace)
     }
 }
 
