@@ -26,6 +26,10 @@ pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
         let write = || view.write(resumed_state(view), Why::Resumed);
         return Some(say_answer(view).unwrap_or_else(write));
     }
+    // What was to be approved is not what stands there now: it has to be shown again.
+    if let Some(decision) = super::guards::untrusted_anew(view) {
+        return Some(decision);
+    }
     Some(announce(view).unwrap_or_else(|| settle(view)))
 }
 

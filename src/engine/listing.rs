@@ -170,6 +170,11 @@ impl Listing {
         else {
             return;
         };
+        // GitHub counts whole seconds: what happens later in the second of its last change would not
+        // show, so the issue is looked at once more.
+        if advanced.looked_at.is_none_or(|at| updated_at >= at) {
+            return;
+        }
         self.asleep.insert(
             number,
             Asleep {
