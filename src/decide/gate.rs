@@ -15,6 +15,7 @@ impl View<'_> {
     /// `effect` if our claim holds, else the claim that it needs.
     pub(super) fn under_claim(&self, effect: Effect, why: Why) -> Decision {
         match self.claim {
+            _ if self.as_if_claimed => Decision::act(effect, why),
             ClaimView::Ours(_) => match self.refused_once_won() {
                 Some(why) => Decision::act(Effect::Release, why),
                 None => Decision::act(effect, why),

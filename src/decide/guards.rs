@@ -165,15 +165,32 @@ pub fn explain(
 ) -> (Vec<GuardReport>, Decision) {
     let reports = match View::of(seen, policy, now) {
         Err(_) => Vec::new(),
-        Ok(view) => GUARDS
-            .iter()
-            .map(|(guard, check)| GuardReport {
-                guard: *guard,
-                stops: check(&view).map(|decision| decision.why().clone()),
-            })
-            .collect(),
+        Ok(mut view) => {
+            // A guard that has to write says why, not that it needs a claim for that.
+            view.as_if_claimed = true;
+            GUARDS
+                .iter()
+                .map(|(guard, check)| GuardReport {
+                    guard: *guard,
+                    stops: check(&view).map(|decision| in_full(&decision)),
+                })
+                .collect()
+        }
     };
     (reports, super::decide(seen, policy, now))
+}
+
+/// The reason; of a decision to block, with the words that people would read then.
+fn in_full(decision: &Decision) -> Why {
+    if let Decision::Do(effect, Why::Blocking { reason }) = decision
+        && let Effect::WriteState(write) = &**effect
+    {
+        return Why::Blocked {
+            reason: *reason,
+            detail: write.state.blocked_detail.clone().unwrap_or_default(),
+        };
+    }
+    decision.why().clone()
 }
 
 /// A newer version may mean other things by the same fields: hands off.
@@ -292,6 +309,10 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
         .is_some_and(|(set, resumed)| set <= resumed);
     if older {
         return None;
+    }
+    if view.seen.order.resume {
+        let change = view.status_change(Status::Idle)?;
+        return Some(view.under_claim(Effect::SetStatus(change), Why::Resumed));
     }
     if view.state.rev == 0 {
         return Some(Decision::wait(Why::BlockedByPerson));

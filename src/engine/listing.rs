@@ -105,6 +105,15 @@ impl RepoEngine {
             .collect())
     }
 
+    /// All that are wanted, asleep or not.
+    pub(super) fn wanted(&self, listing: &Listing) -> Vec<ListedIssue> {
+        let issues = listing.issues.values();
+        issues
+            .filter(|issue| self.is_candidate(issue))
+            .cloned()
+            .collect()
+    }
+
     /// Open, with a status label, and what the user asked for.
     fn is_candidate(&self, issue: &ListedIssue) -> bool {
         let target = &self.settings.target;

@@ -198,7 +198,7 @@ impl RepoEngine {
         LOOK_FRESH_FOR.min(self.policy.lease_ttl / 10)
     }
 
-    async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
+    pub(super) async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
         let decision = decide(seen, &self.policy, seen.look.at);
         if matches!(decision.why(), Why::NoSlot { .. }) && !seen.slot_owners_known {
             self.ask_about_slots(seen).await?;

@@ -10,6 +10,7 @@
 
 mod adapter_github;
 mod adapter_sim;
+mod cli;
 mod contracts;
 mod engine_looks;
 mod processes;
