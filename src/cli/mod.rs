@@ -1,4 +1,95 @@
-//! The command line: arguments, what a command prints, how errors read. It wires doors to what is
-//! behind them and decides nothing.
+//! The command line: arguments in, doors wired, one line of errors out. Decides nothing about issues.
 
+mod args;
+mod clone;
+mod config;
+mod cycle;
+mod demo;
+mod doctor;
+mod environment;
+mod error;
+mod explain;
+mod history;
+mod init;
+mod logs;
+mod output;
+mod remedy;
+mod resume;
+mod run;
+mod select;
+mod signals;
+mod standing;
+mod status;
 pub mod supervise;
+mod token;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use environment::Env;
+use error::{CommandError, Kind};
+
+/// Parses the arguments, runs the command, prints what went wrong.
+pub fn main() -> ExitCode {
+    let raw: Vec<String> = std::env::args().skip(1).collect();
+    // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
+    if let Some((command, rest)) = raw.split_first()
+        && command == "supervise"
+    {
+        return supervised(rest);
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&args)));
+    match ran.unwrap_or_else(|_| Err(CommandError::new(Kind::Bug, "ghswarm broke off"))) {
+        Ok(code) => code,
+        Err(error) => {
+            output::complain(&error);
+            error.exit_code()
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    let env = Env::read();
+    output::start(args.verbose, &env);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::bug("cannot start the runtime", error))?;
+    runtime.block_on(async {
+        match &args.command {
+            Command::Cycle(options) => cycle::cycle(&env, args, options).await,
+            Command::Loop(options) => cycle::run_loop(&env, args, options).await,
+            Command::Run(options) => run::run(&env, args, options).await,
+            Command::Explain(options) => explain::explain(&env, args, options).await,
+            Command::Status(options) => status::status(&env, args, options).await,
+            Command::History(options) => history::history(&env, args, options),
+            Command::Logs(options) => logs::logs(&env, args, options).await,
+            Command::Resume(options) => resume::resume(&env, args, options).await,
+            Command::Init(options) => init::init(&env, args, options),
+            Command::Config(options) => config::config(&env, args, options),
+            Command::Doctor(options) => doctor::doctor(&env, args, options).await,
+            Command::Demo(options) => demo::demo(&env, options).await,
+        }
+    })
+}
+
+fn supervised(rest: &[String]) -> ExitCode {
+    match supervise::supervise(rest, &wiring::connect_supervisor) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            supervise::complain(&error);
+            ExitCode::from(70)
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::adapters::clock::SystemClock;
 use crate::adapters::processes::{RunHost, become_command, become_supervisor};
@@ -57,8 +57,13 @@ fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
     runtime.block_on(async {
         let clock = SystemClock;
         let github = connect(&handoff).context("cannot reach GitHub with what was handed over")?;
+        // Before the folder shows a supervisor, which others may signal from then on.
+        let signals = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+        );
         let host = RunHost::take(folder, Some(exe), clock.now())?;
-        tokio::spawn(watch_signals(host.stop_flag()));
+        tokio::spawn(watch(signals, host.stop_flag()));
         let nonce = || format!("{:032x}", rand::random::<u128>());
         let github = github.as_deref();
         let parts = Parts {
@@ -86,13 +91,7 @@ fn read_handoff() -> anyhow::Result<Vec<u8>> {
 }
 
 /// TERM and INT end the run, not the supervisor: it has its last word to write.
-async fn watch_signals(stop: Arc<AtomicBool>) {
-    let (Ok(mut term), Ok(mut int)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
-        return;
-    };
+async fn watch((mut term, mut int): (Signal, Signal), stop: Arc<AtomicBool>) {
     loop {
         tokio::select! {
             _ = term.recv() => {}

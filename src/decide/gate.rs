@@ -15,7 +15,11 @@ impl View<'_> {
     /// `effect` if our claim holds, else the claim that it needs.
     pub(super) fn under_claim(&self, effect: Effect, why: Why) -> Decision {
         match self.claim {
-            ClaimView::Ours(_) => Decision::act(effect, why),
+            _ if self.as_if_claimed => Decision::act(effect, why),
+            ClaimView::Ours(_) => match self.refused_once_won() {
+                Some(why) => Decision::act(Effect::Release, why),
+                None => Decision::act(effect, why),
+            },
             ClaimView::None | ClaimView::WithoutLease | ClaimView::Lost => {
                 self.claim_now(Slot::NotNeeded)
             }
@@ -25,13 +29,29 @@ impl View<'_> {
     /// `None` if a run may be started under our claim, else what has to happen first.
     pub(super) fn before_run(&self) -> Option<Decision> {
         match &self.claim {
-            ClaimView::Ours(_) if self.slot().is_some() => None,
+            ClaimView::Ours(_) if self.slot().is_some() => self
+                .refused_once_won()
+                .map(|why| Decision::act(Effect::Release, why)),
             // A claim taken for a single write carries no slot; it is given back and taken with one.
             ClaimView::Ours(_) => Some(Decision::act(Effect::Release, Why::SlotNeeded)),
             ClaimView::None | ClaimView::WithoutLease | ClaimView::Lost => {
                 Some(self.claim_now(Slot::Needed))
             }
         }
+    }
+
+    /// A won lease passes the gate once more, on what was read after it was won: somebody may have
+    /// taken the issue by hand in between. Once our claim is shown, others see it and keep away.
+    fn refused_once_won(&self) -> Option<Why> {
+        let shown = self
+            .proof()
+            .is_some_and(|proof| self.checkpoint_shows(proof.claim()));
+        if shown {
+            return None;
+        }
+        self.assignee_in_the_way()
+            .or_else(|| self.pull_request_in_the_way())
+            .or_else(|| self.marker_in_the_way())
     }
 
     fn claim_now(&self, slot: Slot) -> Decision {
@@ -59,34 +79,31 @@ impl View<'_> {
             });
         };
         let from = self.lease_commit().cloned();
-        let stolen_from = match (&self.lease, &from) {
-            (LeaseReading::Held { message, .. }, Some(commit)) => Some(StolenFrom {
-                holder: holder(message),
-                since: commit.date,
-            }),
-            (LeaseReading::Odd { .. }, Some(commit)) => Some(StolenFrom {
-                holder: "an unknown tool".to_owned(),
-                since: commit.date,
-            }),
-            _ => None,
-        };
         let plan = ClaimPlan {
-            stolen_from,
+            stolen_from: self.displaced(from.as_ref()),
             epoch: next_epoch(from.as_ref(), self.now),
             from,
             slot,
             tree: base.tree.clone(),
         };
-        let why = match &self.lease {
-            LeaseReading::Held { message, .. } => Why::LeaseExpired {
-                holder: holder(message),
+        let why = match &plan.stolen_from {
+            Some(stolen) => Why::LeaseExpired {
+                holder: stolen.holder.clone(),
             },
-            LeaseReading::Odd { .. } => Why::LeaseExpired {
-                holder: "an unknown tool".to_owned(),
-            },
-            LeaseReading::Free | LeaseReading::Tombstone => Why::FreeToClaim,
+            None => Why::FreeToClaim,
         };
         Decision::act(Effect::Claim(plan), why)
+    }
+
+    /// Whose expired lease a claim would take over.
+    fn displaced(&self, lease: Option<&LeaseCommit>) -> Option<StolenFrom> {
+        let holder = match &self.lease {
+            LeaseReading::Free | LeaseReading::Tombstone => return None,
+            LeaseReading::Held { message, .. } => holder(message),
+            LeaseReading::Odd { .. } => "an unknown tool".to_owned(),
+        };
+        let since = lease?.date;
+        Some(StolenFrom { holder, since })
     }
 
     /// The first thing that forbids a claim.

@@ -303,27 +303,31 @@ fn save(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-/// Carries the verify steps that follow a run; `None`: they succeeded, or there are none.
-pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
+/// How far the verify steps that follow a run are.
+pub(super) enum Verified {
+    /// They succeeded, or there are none.
+    Yes,
+    /// They have to be started or waited for.
+    NotYet(Decision),
+    /// They failed; this is how, for people.
+    No(String),
+}
+
+/// Carries the verify steps that follow a run.
+pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     if !view.has_verify_steps() {
-        return None;
+        return Verified::Yes;
     }
     let key = view.companion(&run.key, RunKind::Verify);
     match view.run(&key).map(|run| (run, &run.status)) {
         None | Some((_, RunStatus::Reserved)) => {
-            Some(view.before_run().unwrap_or_else(|| start(view, &key)))
+            Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))
         }
-        Some((_, RunStatus::Running { since, frozen })) => Some(going(&key, *since, *frozen)),
-        Some((_, RunStatus::Ended(exit))) if exit.success() => None,
-        Some((verify, RunStatus::Ended(exit))) => {
-            let detail = failure_text(verify, exit);
-            Some(retry(
-                view,
-                RunKind::Implement,
-                BlockedReason::VerifyFailed,
-                &detail,
-            ))
+        Some((_, RunStatus::Running { since, frozen })) => {
+            Verified::NotYet(going(&key, *since, *frozen))
         }
+        Some((_, RunStatus::Ended(exit))) if exit.success() => Verified::Yes,
+        Some((verify, RunStatus::Ended(exit))) => Verified::No(failure_text(verify, exit)),
     }
 }
 
@@ -350,6 +354,11 @@ fn ask(view: &View<'_>, question: &str) -> Decision {
 pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
     use crate::model::run::RunEnd;
     let how = match (exit.end, exit.code, exit.signal) {
+        // What `sh` says of a program that it does not find.
+        (RunEnd::Exited, Some(127), _) if run.key.kind.is_agent() => format!(
+            "exited with status 127: is the program there? See `agents.{}.command`",
+            run.key.kind
+        ),
         (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
         (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
         (RunEnd::Exited, None, None) => "ended without a status".to_owned(),

@@ -84,6 +84,8 @@ pub struct View<'a> {
     pub branch: BranchName,
     /// Status labels that stand.
     pub statuses: Vec<Status>,
+    /// For `explain`: what would be done once the issue is claimed, instead of the claim.
+    pub as_if_claimed: bool,
 }
 
 impl<'a> View<'a> {
@@ -115,6 +117,7 @@ impl<'a> View<'a> {
         Ok(Self {
             claim: claim_view(seen, commit),
             statuses: policy.labels.statuses(&issue.labels),
+            as_if_claimed: false,
             seen,
             policy,
             now,
@@ -181,9 +184,13 @@ impl<'a> View<'a> {
         let named = ours
             .iter()
             .find(|pr| Some(pr.number) == self.state.pr_number);
+        // Merged or closed before its number came into the state: nobody else has the head we verified.
+        let verified = ours
+            .iter()
+            .find(|pr| Some(&pr.head_sha) == self.state.head_sha.as_ref());
         // A pull request that a person closed or merged before this issue's state knew of one belongs
         // to an earlier life of the branch's name.
-        open.or(named).copied()
+        open.or(named).or(verified).copied()
     }
 
     fn is_ours(&self, pr: &PullRequest) -> bool {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::decide::Why;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::issue::ListedIssue;
+use crate::model::labels::Status;
 use crate::model::limits::FULL_LIST_EVERY;
 use crate::ports::PortResult;
 use crate::ports::github::{ListCursor, Listed};
@@ -42,17 +43,16 @@ impl RepoEngine {
     /// Lists what changed, and answers everything that is known now.
     pub(super) async fn list(&self) -> PortResult<Listing> {
         let now = self.world.clock.now();
-        let kept = self.world.memory.load(MEMORY);
-        let kept = kept.and_then(|text| serde_json::from_str::<Listing>(&text).ok());
-        let rules = self.rules();
-        let mut listing = kept
-            .filter(|kept| kept.rules == rules)
-            .filter(|kept| {
-                kept.full_at
-                    .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
-            })
-            .unwrap_or_default();
-        listing.rules = rules;
+        let mut listing = self.kept_listing();
+        if !listing
+            .full_at
+            .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
+        {
+            listing = Listing {
+                rules: self.rules(),
+                ..Listing::default()
+            };
+        }
         let full = listing.cursor.since.is_none();
         match self.world.github.list_issues(&listing.cursor).await? {
             Listed::Unchanged => {}
@@ -67,6 +67,18 @@ impl RepoEngine {
             }
         }
         Ok(listing)
+    }
+
+    /// What is known from earlier cycles, if it was made under the same rules.
+    pub(super) fn kept_listing(&self) -> Listing {
+        let rules = self.rules();
+        let kept = self.world.memory.load(MEMORY);
+        let kept = kept.and_then(|text| serde_json::from_str::<Listing>(&text).ok());
+        kept.filter(|kept| kept.rules == rules)
+            .unwrap_or_else(|| Listing {
+                rules,
+                ..Listing::default()
+            })
     }
 
     /// Keeps the listing for the next cycle.
@@ -93,12 +105,20 @@ impl RepoEngine {
             .collect())
     }
 
+    /// All that are wanted, asleep or not.
+    pub(super) fn wanted(&self, listing: &Listing) -> Vec<ListedIssue> {
+        let issues = listing.issues.values();
+        issues
+            .filter(|issue| self.is_candidate(issue))
+            .cloned()
+            .collect()
+    }
+
     /// Open, with a status label, and what the user asked for.
     fn is_candidate(&self, issue: &ListedIssue) -> bool {
         let target = &self.settings.target;
         let has = |label: &String| issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label));
-        issue.open
-            && !self.policy.labels.statuses(&issue.labels).is_empty()
+        self.is_unfinished(issue)
             && target.labels.iter().all(has)
             && target
                 .assignee
@@ -108,6 +128,18 @@ impl RepoEngine {
                 .milestone
                 .as_ref()
                 .is_none_or(|title| issue.milestone.as_ref() == Some(title))
+    }
+
+    /// Open with a status label; or closed, by a merge or a person, while the label says that it is
+    /// being worked on: somebody has to bring it to its end.
+    fn is_unfinished(&self, issue: &ListedIssue) -> bool {
+        let statuses = self.policy.labels.statuses(&issue.labels);
+        let working = |status: &Status| matches!(status, Status::Idle | Status::Busy(_));
+        if issue.open {
+            !statuses.is_empty()
+        } else {
+            statuses.iter().any(working)
+        }
     }
 
     /// Other rules make other decisions: nothing kept from before counts then.

@@ -11,6 +11,7 @@ use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
+use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
 use crate::model::trust::{People, unknown_logins};
 use crate::ports::PortResult;
@@ -30,7 +31,7 @@ struct KeptFacts {
 
 /// What the next look at an issue asks for besides the obvious; a hint that saves a second look.
 #[derive(Serialize, Deserialize, Default, PartialEq, Clone)]
-struct Hint {
+pub(super) struct Hint {
     branch: Option<BranchName>,
     merge_commit: Option<Sha>,
 }
@@ -108,6 +109,7 @@ impl RepoEngine {
             look,
             local: LocalFacts::default(),
             remote_contained: None,
+            changed_paths: Vec::new(),
             host: Some(format!("{}:{}", self.settings.host, self.settings.pid)),
             people: self.known_people(),
             lease_first_seen: None,
@@ -120,6 +122,7 @@ impl RepoEngine {
         }
         seen.local = self.local_facts(issue, &seen).await?;
         self.compare_branch(issue, &mut seen).await?;
+        self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
         Ok(seen)
@@ -134,17 +137,23 @@ impl RepoEngine {
 
     /// Looks a second time where the first look shows that something else should have been asked.
     async fn look_again(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
-        let Some(better) = self.better_hint(seen) else {
-            return Ok(());
-        };
+        if let Some(better) = self.keep_hint(issue, seen) {
+            seen.look = self.look_with(issue, seen.base.as_ref(), &better).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a snapshot says about what the next look should ask; answers it if it is news. After
+    /// a write of ours that is known without a look.
+    pub(super) fn keep_hint(&self, issue: IssueNumber, seen: &Snapshot) -> Option<Hint> {
+        let better = self.better_hint(seen)?;
         if better == self.hint(issue) {
-            return Ok(());
+            return None;
         }
         if let Ok(text) = serde_json::to_string(&better) {
             self.world.memory.save(&hint_name(issue), &text);
         }
-        seen.look = self.look_with(issue, seen.base.as_ref(), &better).await?;
-        Ok(())
+        Some(better)
     }
 
     async fn look_with(
@@ -233,6 +242,17 @@ impl RepoEngine {
                 .contains(&self.worktree_path(issue), remote)
                 .await?
         });
+        Ok(())
+    }
+
+    /// What the branch changes, in the phase that pushes it.
+    async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        let pushes = View::of(seen, &self.policy, seen.look.at)
+            .is_ok_and(|view| view.phase() == Phase::CreatePr);
+        if let (true, Some(_), Some(base)) = (pushes, &seen.local.worktree, &seen.base) {
+            let path = self.worktree_path(issue);
+            seen.changed_paths = self.world.git.changed_paths(&path, base).await?;
+        }
         Ok(())
     }
 

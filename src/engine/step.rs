@@ -1,8 +1,10 @@
 //! Steps of one issue: observe, decide, perform one effect, and again, until it waits.
 
+use std::time::Duration;
+
 use crate::decide::{Decision, Effect, Order, Snapshot, Why, decide, refused};
 use crate::model::ids::{IssueNumber, Timestamp};
-use crate::model::limits::STEPS_PER_CYCLE_MAX;
+use crate::model::limits::{LOOK_FRESH_FOR, STEPS_PER_CYCLE_MAX};
 use crate::model::phase::Phase;
 use crate::model::state::BlockedReason;
 use crate::ports::events::Event;
@@ -70,7 +72,8 @@ pub struct Advanced {
 
 /// The book-keeping of one `advance`.
 struct Progress {
-    look: Option<Look>,
+    /// What is carried from the step before, and the boot time at which it was asked for.
+    look: Option<(Look, Duration)>,
     order: Order,
     last: Option<(Effect, u32)>,
     last_kind: Option<(&'static str, String, u32)>,
@@ -128,8 +131,10 @@ impl RepoEngine {
         progress: &mut Progress,
         how_far: HowFar,
     ) -> PortResult<Turn> {
-        let fresh = progress.look.is_none();
-        let look = progress.look.take();
+        let asked = self.world.clock.boot_time();
+        let carried = progress.look.take();
+        let asked = carried.as_ref().map_or(asked, |(_, asked)| *asked);
+        let look = carried.map(|(look, _)| look);
         let mut seen = self.observe(issue, &progress.order, look).await?;
         progress.note(&seen, self);
         let decision = self.decide(&mut seen).await?;
@@ -143,14 +148,16 @@ impl RepoEngine {
         if how_far == HowFar::Decide {
             return Ok(Turn::Stop(StepOutcome::Stepped(why)));
         }
-        // What others see is never decided on facts from before an earlier effect.
-        if effect.is_public() && !fresh {
+        // What others see is never decided on old facts: the lease may be lost by now.
+        let age = self.world.clock.boot_time().saturating_sub(asked);
+        if effect.is_public() && age > self.fresh_for() {
             return Ok(Turn::Again);
         }
         if progress.repeats(&effect, &why) {
             return Ok(Turn::Stop(circle(issue)));
         }
-        self.do_it(issue, &seen, &effect, &why, progress).await?;
+        let known = self.do_it(issue, &seen, &effect, &why, progress).await?;
+        progress.look = known.map(|look| (look, asked));
         progress.end.effects += 1;
         Ok(if how_far == HowFar::OneEffect {
             Turn::Stop(StepOutcome::Stepped(why))
@@ -166,7 +173,7 @@ impl RepoEngine {
         effect: &Effect,
         why: &Why,
         progress: &mut Progress,
-    ) -> PortResult<()> {
+    ) -> PortResult<Option<Look>> {
         let result = self.perform(seen, effect).await;
         self.record_step(issue, progress.end.phase, effect, why, &result);
         let performed = match result {
@@ -180,14 +187,18 @@ impl RepoEngine {
         if matches!(effect, Effect::WriteState(_)) {
             progress.order = Order::default();
         }
-        progress.look = match performed {
+        Ok(match performed {
             Performed::LookAgain => None,
             Performed::Known(look) => Some(*look),
-        };
-        Ok(())
+        })
     }
 
-    async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
+    /// How long a look may serve for effects that others see: far below the margin of a lease.
+    fn fresh_for(&self) -> Duration {
+        LOOK_FRESH_FOR.min(self.policy.lease_ttl / 10)
+    }
+
+    pub(super) async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
         let decision = decide(seen, &self.policy, seen.look.at);
         if matches!(decision.why(), Why::NoSlot { .. }) && !seen.slot_owners_known {
             self.ask_about_slots(seen).await?;

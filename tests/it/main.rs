@@ -9,8 +9,11 @@
 )]
 
 mod adapter_github;
+mod adapter_sim;
+mod cli;
 mod contracts;
 mod crash;
+mod engine_looks;
 mod processes;
 mod stories;
 mod world;

@@ -164,7 +164,7 @@ impl World {
             .map(|(found, pr)| {
                 Ok(LinkedPr {
                     number: PrNumber(found.number),
-                    head_repo: self.repos.get(&pr.head_repo).map(|repo| RepoId(repo.id)),
+                    head_repo: self.find(&pr.head_repo).map(|repo| RepoId(repo.id)),
                     head_ref: BranchName::new(&*pr.head_ref).map_err(|error| bad(&error))?,
                     url: self.web_url(ctx.key, found),
                 })
@@ -174,8 +174,7 @@ impl World {
 
     pub(crate) fn web_url(&self, key: &str, issue: &model::Issue) -> String {
         let slug = self
-            .repos
-            .get(key)
+            .find(key)
             .map(|repo| repo.slug.to_string())
             .unwrap_or_default();
         let kind = if issue.pr.is_some() { "pull" } else { "issues" };
@@ -257,7 +256,7 @@ impl World {
             number: PrNumber(issue.number),
             state,
             draft: pr.draft,
-            head_repo: self.repos.get(&pr.head_repo).map(|repo| RepoId(repo.id)),
+            head_repo: self.find(&pr.head_repo).map(|repo| RepoId(repo.id)),
             head_ref: branch(&pr.head_ref)?,
             head_sha: sha(&pr.head_sha)?,
             base_ref: branch(&pr.base_ref)?,

@@ -10,7 +10,7 @@ use crate::ports::github::MergeMethod;
 
 use super::error::{SimError, SimResult};
 use super::model::{Issue, Pr, PrStanding};
-use super::repo_git::{self, Move, Stamp};
+use super::repo_git::{self, Before, Move, Stamp};
 use super::world::{Ctx, World};
 
 /// What is asked of a merge.
@@ -69,7 +69,7 @@ impl World {
         };
         let step = Move {
             name: base_ref,
-            before: Some(Some(base)),
+            before: Before::At(base),
             after: Some(sha.clone()),
             force: false,
         };

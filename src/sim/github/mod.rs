@@ -15,6 +15,7 @@ pub mod model;
 mod port;
 mod prs;
 mod refs;
+mod repo;
 mod repo_git;
 mod verbs;
 mod world;
@@ -34,7 +35,8 @@ pub use error::{Detail, SimError, SimResult};
 pub use faults::{Asked, Fault, FaultPlan, Op};
 pub use http::{Serving, serve};
 pub use port::SimGitHub;
-pub use verbs::{Draft, Seed, SimRepo};
+pub use repo::{Seed, SimRepo};
+pub use verbs::{Draft, Mergeability};
 
 use issues::key_of;
 use model::{Repo, User};
@@ -70,7 +72,7 @@ pub struct Counts {
 struct Log {
     records: Vec<RequestRecord>,
     asked: u64,
-    writes: u64,
+    counts: Counts,
     faults: FaultPlan,
 }
 
@@ -215,15 +217,7 @@ impl Sim {
 
     /// How many there were.
     pub fn counts(&self) -> Counts {
-        let log = lock(&self.log);
-        let git = |record: &&RequestRecord| !matches!(record.op, Op::GitFetch | Op::GitPush);
-        let all = log.records.iter().filter(git);
-        let charged = all.clone().filter(|record| record.status != 304).count() as u64;
-        Counts {
-            requests: all.count() as u64,
-            charged,
-            writes: log.writes,
-        }
+        lock(&self.log).counts
     }
 
     /// At most so many entries a page (GitHub: 100), so that few entries make many pages.
@@ -245,8 +239,8 @@ impl Sim {
     pub(crate) fn meet(&self, op: Op) -> Option<Fault> {
         let mut log = lock(&self.log);
         log.asked += 1;
-        log.writes += u64::from(op.is_write());
-        let write = op.is_write().then_some(log.writes);
+        log.counts.writes += u64::from(op.is_write());
+        let write = op.is_write().then_some(log.counts.writes);
         let asked = Asked {
             op,
             index: log.asked,
@@ -258,7 +252,12 @@ impl Sim {
     /// A request ends.
     pub(crate) fn record(&self, op: Op, method: &str, path: &str, status: u16) {
         let (method, path, at) = (method.to_owned(), path.to_owned(), self.clock.now());
-        lock(&self.log).records.push(RequestRecord {
+        let mut log = lock(&self.log);
+        if !matches!(op, Op::GitFetch | Op::GitPush) {
+            log.counts.requests += 1;
+            log.counts.charged += u64::from(status != 304);
+        }
+        log.records.push(RequestRecord {
             method,
             path,
             op,
@@ -305,14 +304,5 @@ impl Sim {
     pub(crate) fn before_push(&self) {
         let mut state = lock(&self.state);
         self.keep_previous(&mut state);
-    }
-}
-
-impl Sim {
-    /// The last request was answered with "nothing changed", which costs nothing.
-    fn last_was_unchanged(&self) {
-        if let Some(record) = lock(&self.log).records.last_mut() {
-            record.status = 304;
-        }
     }
 }

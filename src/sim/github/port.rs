@@ -17,7 +17,6 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::error::{SimError, SimResult};
 use super::faults::{Fault, Op};
-use super::issues::IssuePatch;
 use super::look::{listed, login};
 use super::merge::MergeOrder;
 use super::model::Access;
@@ -67,7 +66,7 @@ impl SimGitHub {
         } else {
             self.sim.read(|world| look(world, &ctx))
         };
-        self.after(op, what, fault.as_ref(), answer)
+        self.after((op, status_of(&answer)), what, fault.as_ref(), answer)
     }
 
     async fn tell<T: Send>(
@@ -78,7 +77,7 @@ impl SimGitHub {
     ) -> PortResult<T> {
         let fault = self.before(op, &what).await?;
         let answer = self.sim.write(|world, now| change(world, &self.ctx(now)));
-        self.after(op, what, fault.as_ref(), answer)
+        self.after((op, status_of(&answer)), what, fault.as_ref(), answer)
     }
 
     /// Meets the faults that come before anything is done.
@@ -120,18 +119,21 @@ impl SimGitHub {
 
     fn after<T>(
         &self,
-        op: Op,
+        (op, status): (Op, u16),
         what: String,
         fault: Option<&Fault>,
         answer: SimResult<T>,
     ) -> PortResult<T> {
-        let status = answer.as_ref().err().map_or(200, |error| error.status);
         self.sim.record(op, "PORT", &what, status);
         if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
             return Err(lost(op, &what));
         }
         answer.map_err(|error| PortError::refused(what, error.refusal, error.words()))
     }
+}
+
+fn status_of<T>(answer: &SimResult<T>) -> u16 {
+    answer.as_ref().err().map_or(200, |error| error.status)
 }
 
 fn lost(op: Op, what: &str) -> PortError {
@@ -209,13 +211,21 @@ impl GitHub for SimGitHub {
 
     async fn list_issues(&self, cursor: &ListCursor) -> PortResult<Listed> {
         let what = "list issues".to_owned();
-        let answer = self
-            .ask(Op::ListIssues, what, |world, ctx| list(world, ctx, cursor))
-            .await;
-        if matches!(answer, Ok(Listed::Unchanged)) {
-            self.sim.last_was_unchanged();
-        }
-        answer
+        let fault = self.before(Op::ListIssues, &what).await?;
+        let ctx = self.ctx(self.sim.clock.now());
+        let look = |world: &World| list(world, &ctx, cursor);
+        let stale = fault == Some(Fault::StaleRead);
+        let answer = if stale {
+            self.sim.read_stale(look)
+        } else {
+            self.sim.read(look)
+        };
+        let status = match &answer {
+            Ok(Listed::Unchanged) => 304,
+            Ok(Listed::Issues { .. }) => 200,
+            Err(error) => error.status,
+        };
+        self.after((Op::ListIssues, status), what, fault.as_ref(), answer)
     }
 
     async fn look(&self, at: &LookAt) -> PortResult<Look> {
@@ -276,7 +286,7 @@ impl GitHub for SimGitHub {
             .iter()
             .map(|swap| Move {
                 name: swap.name.to_string(),
-                before: Some(swap.before.as_ref().map(ToString::to_string)),
+                before: swap.before.as_ref().map(ToString::to_string).into(),
                 after: swap.after.as_ref().map(ToString::to_string),
                 force: true,
             })
@@ -302,34 +312,21 @@ impl GitHub for SimGitHub {
         change: &IssueChange,
     ) -> PortResult<String> {
         let what = format!("update issue #{issue}");
-        let changes = change.body.is_some() || change.close;
-        let body = if changes {
-            let open = change.close.then_some(false);
-            let patch = IssuePatch {
-                body: change.body.clone(),
-                open,
-                ..IssuePatch::default()
-            };
-            self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
-                world.patch_issue(ctx, issue.0, patch)?;
-                Ok(world.issue(ctx.key, issue.0)?.body.clone())
-            })
-            .await?
-        } else {
+        if change.body.is_none() && !change.close {
             let look =
                 |world: &World, ctx: &Ctx<'_>| Ok(world.issue(ctx.key, issue.0)?.body.clone());
-            self.ask(Op::Read, what.clone(), look).await?
-        };
-        if let Some((id, text)) = &change.comment {
-            // A request of its own. Half a change is no refusal: it has to be looked at.
-            self.update_comment(proof, *id, text)
-                .await
-                .map_err(|error| match error {
-                    error if changes => PortError::unknown(what, error.to_string()),
-                    error => error,
-                })?;
+            let body = self.ask(Op::Read, what, look).await?;
+            if let Some((id, text)) = &change.comment {
+                self.update_comment(proof, *id, text).await?;
+            }
+            return Ok(body);
         }
-        Ok(body)
+        self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
+            world.change_issue(ctx, issue, change)
+        })
+        .await?
+        // Half a change is no refusal: it has to be looked at.
+        .map_err(|half| PortError::unknown(what, half.words()))
     }
 
     async fn add_labels(

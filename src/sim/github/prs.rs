@@ -25,7 +25,7 @@ pub(crate) struct PrDraft {
 pub(crate) enum Merges {
     Cleanly,
     WithConflicts,
-    /// Not open any more: GitHub does not say.
+    /// Not open any more, or not worked out yet: GitHub does not say.
     NotAsked,
 }
 
@@ -70,6 +70,7 @@ impl World {
         self.issue_mut(ctx.key, number)?.pr = Some(Pr {
             standing: PrStanding::Open,
             draft: new.draft,
+            merges_unknown: false,
             head_repo,
             head_ref,
             head_sha: head.clone(),
@@ -83,7 +84,7 @@ impl World {
     fn refuse_second_pr(&self, ctx: &Ctx<'_>, head: (&str, &str), new: &PrDraft) -> SimResult<()> {
         let same = |pr: &&Pr| {
             pr.standing == PrStanding::Open
-                && pr.head_repo == head.0
+                && self.key_now(&pr.head_repo) == self.key_now(head.0)
                 && pr.head_ref == head.1
                 && pr.base_ref == new.base
         };
@@ -111,7 +112,9 @@ impl World {
             return Ok((ctx.key.to_owned(), branch.to_owned()));
         }
         let fork = self.repos.values().find(|repo| {
-            repo.slug.owner.eq_ignore_ascii_case(owner) && repo.fork_of.as_deref() == Some(ctx.key)
+            repo.slug.owner.eq_ignore_ascii_case(owner)
+                && repo.fork_of.as_deref().map(|key| self.key_now(key))
+                    == Some(self.key_now(ctx.key))
         });
         let fork = fork.ok_or_else(SimError::not_found)?;
         Ok((key_of(&fork.slug), branch.to_owned()))
@@ -193,6 +196,9 @@ impl World {
         let (PrStanding::Open, Some(base)) = (&pr.standing, base) else {
             return Ok(Merges::NotAsked);
         };
+        if pr.merges_unknown {
+            return Ok(Merges::NotAsked);
+        }
         let tree = repo_git::merged_tree(&self.repo(key)?.path, &base, &pr.head_sha)?;
         Ok(if tree.is_some() {
             Merges::Cleanly
@@ -208,7 +214,7 @@ impl World {
         issue: &Issue,
         pr: &Pr,
     ) -> Option<&'static str> {
-        let wanted = self.repos.get(key)?.protection_of(&pr.base_ref).approvals;
+        let wanted = self.find(key)?.protection_of(&pr.base_ref).approvals;
         if wanted == 0 {
             return None;
         }

@@ -4,7 +4,7 @@ use crate::ports::Refusal;
 
 use super::error::{SimError, SimResult};
 use super::model::Ban;
-use super::repo_git::{self, Move};
+use super::repo_git::{self, Before, Move};
 use super::world::{Ctx, World};
 
 impl World {
@@ -37,7 +37,7 @@ impl World {
         }
         let step = Move {
             name: name.to_owned(),
-            before: Some(None),
+            before: Before::Absent,
             after: Some(sha.to_owned()),
             force: true,
         };
@@ -55,7 +55,7 @@ impl World {
         let before = self.existing(ctx, name)?;
         let step = Move {
             name: name.to_owned(),
-            before: Some(Some(before)),
+            before: Before::At(before),
             after: Some(sha.to_owned()),
             force,
         };
@@ -68,7 +68,7 @@ impl World {
         let before = self.existing(ctx, name)?;
         let step = Move {
             name: name.to_owned(),
-            before: Some(Some(before)),
+            before: Before::At(before),
             after: None,
             force: true,
         };

@@ -52,11 +52,28 @@ impl Stamp {
     }
 }
 
-/// One move of a ref: `before` is `None` for "whatever", `Some(None)` for "must not exist".
+/// What a ref must be before it is moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Anything.
+    Whatever,
+    /// Not there.
+    Absent,
+    /// At this commit.
+    At(String),
+}
+
+impl From<Option<String>> for Before {
+    fn from(read: Option<String>) -> Self {
+        read.map_or(Self::Absent, Self::At)
+    }
+}
+
+/// One move of a ref; without `force` only forward.
 #[derive(Debug, Clone)]
 pub(crate) struct Move {
     pub(crate) name: String,
-    pub(crate) before: Option<Option<String>>,
+    pub(crate) before: Before,
     pub(crate) after: Option<String>,
     pub(crate) force: bool,
 }
@@ -82,6 +99,9 @@ pub(crate) fn init(path: &Path, default_branch: &str) -> SimResult<()> {
     config.set_bool("http.receivepack", true)?;
     config.set_bool("uploadpack.allowAnySHA1InWant", true)?;
     config.set_bool("core.logAllRefUpdates", false)?;
+    // A lease commit that no ref points at yet must not be swept away.
+    config.set_i32("gc.auto", 0)?;
+    config.set_bool("receive.autogc", false)?;
     config.set_multivar("receive.hideRefs", "^refs/pull$", "refs/pull")?;
     Ok(())
 }
@@ -295,17 +315,22 @@ pub(crate) fn move_refs(path: &Path, moves: &[Move]) -> SimResult<()> {
 
 fn check_move(repo: &Repository, step: &Move) -> SimResult<()> {
     let now = repo.refname_to_id(&step.name).ok().map(|id| id.to_string());
-    if let Some(before) = &step.before
-        && *before != now
-    {
-        let what = match before {
-            None => SimError::new(422, Refusal::Exists, "Reference already exists"),
-            Some(before) => SimError::stale(format!(
-                "Expected {} to point to \"{before}\" but it did not.",
-                step.name
-            )),
-        };
-        return Err(what);
+    match &step.before {
+        Before::Whatever => {}
+        Before::Absent if now.is_none() => {}
+        Before::Absent => {
+            return Err(SimError::new(
+                422,
+                Refusal::Exists,
+                "Reference already exists",
+            ));
+        }
+        Before::At(before) if now.as_ref() == Some(before) => {}
+        Before::At(before) => {
+            let name = &step.name;
+            let words = format!("Expected {name} to point to \"{before}\" but it did not.");
+            return Err(SimError::stale(words));
+        }
     }
     let Some(after) = &step.after else {
         return Ok(());

@@ -3,6 +3,7 @@
 mod actors;
 mod faults;
 mod git;
+mod graphql;
 mod http;
 mod http_fixture;
 mod issues;

@@ -1,169 +1,18 @@
-//! What people, CI and the rest of the world do to a repository, as verbs for tests and the demo.
-//! None of these is a request: they are not counted and meet no faults.
+//! What people, CI and the rest of the world do to a repository, as verbs by actor for tests and the
+//! demo. None of these is a request: they are not counted and meet no faults.
 
-mod issues;
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use crate::model::ids::{RepoSlug, Sha, Timestamp};
-use crate::model::issue::Association;
+use crate::model::ids::Sha;
+use crate::ports::github::MergeMethod;
 
 use super::error::{SimError, SimResult};
-use super::issues::{IssuePatch, NewIssue, key_of};
+use super::issues::{IssuePatch, NewIssue};
 use super::merge::MergeOrder;
-use super::model::{Access, Ban, Check, Issue, Pr, Protection, Status};
+use super::model::{Access, Check, Status};
 use super::prs::PrDraft;
-use super::repo_git::{self, Move, Stamp};
-use super::world::{Ctx, World};
-use super::{Sim, lock};
-
-/// What a new repository holds.
-#[derive(Debug, Clone, Copy)]
-pub enum Seed<'a> {
-    /// Nothing: no commit, no branch.
-    Empty,
-    /// One commit on `main` with these files.
-    Files(&'a [(&'a str, &'a str)]),
-    /// Branches and tags of a clone on this machine; its current branch is the default one.
-    Clone(&'a Path),
-}
-
-impl Seed<'_> {
-    pub(crate) fn plant(&self, path: &Path, owner: &str, now: Timestamp) -> SimResult<String> {
-        let branch = match self {
-            Self::Empty | Self::Files(_) => "main".to_owned(),
-            Self::Clone(from) => repo_git::head_branch(from)?,
-        };
-        repo_git::init(path, &branch)?;
-        match self {
-            Self::Empty => {}
-            Self::Files(files) => {
-                let files: Vec<(&str, Option<&str>)> = files
-                    .iter()
-                    .map(|(name, text)| (*name, Some(*text)))
-                    .collect();
-                let tree = repo_git::tree_with(path, None, &files)?;
-                let stamp = Stamp::of(owner, now);
-                let sha =
-                    repo_git::write_commit(path, "Initial commit", &tree, &[], (&stamp, &stamp))?;
-                let name = format!("refs/heads/{branch}");
-                let step = Move {
-                    name,
-                    before: Some(None),
-                    after: Some(sha),
-                    force: true,
-                };
-                repo_git::move_refs(path, &[step])?;
-            }
-            Self::Clone(from) => {
-                let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-                repo_git::fetch(path, from, &all)?;
-            }
-        }
-        Ok(branch)
-    }
-}
-
-/// A repository of the simulated GitHub.
-#[derive(Clone)]
-pub struct SimRepo {
-    sim: Arc<Sim>,
-    key: String,
-}
+use super::repo::SimRepo;
+use super::repo_git::{self, Before, Move, Stamp};
 
 impl SimRepo {
-    pub(crate) fn new(sim: Arc<Sim>, key: String) -> Self {
-        Self { sim, key }
-    }
-
-    /// The GitHub it is on.
-    pub fn sim(&self) -> &Arc<Sim> {
-        &self.sim
-    }
-
-    pub(crate) fn key(&self) -> &str {
-        &self.key
-    }
-
-    fn act<T>(
-        &self,
-        login: &str,
-        change: impl FnOnce(&mut World, &Ctx<'_>) -> SimResult<T>,
-    ) -> SimResult<T> {
-        self.sim.write(|world, now| {
-            change(
-                world,
-                &Ctx {
-                    key: &self.key,
-                    login,
-                    now,
-                },
-            )
-        })
-    }
-
-    /// Settings and facts, straight into the records.
-    fn set(&self, change: impl FnOnce(&mut super::model::Repo)) {
-        if let Some(repo) = lock(&self.sim.state).world.repos.get_mut(&self.key) {
-            change(repo);
-        }
-    }
-
-    /// The bare repository on disk.
-    pub fn path(&self) -> PathBuf {
-        lock(&self.sim.state)
-            .world
-            .repos
-            .get(&self.key)
-            .map(|r| r.path.clone())
-            .unwrap_or_default()
-    }
-
-    /// What a user may do.
-    pub fn set_access(&self, login: &str, access: Access) {
-        self.sim.add_user(login);
-        self.set(|repo| {
-            repo.access.insert(login.to_lowercase(), access);
-        });
-    }
-
-    /// What a user is to the repository, where it does not follow from access.
-    pub fn set_association(&self, login: &str, association: Association) {
-        self.sim.add_user(login);
-        self.set(|repo| {
-            repo.associations.insert(login.to_lowercase(), association);
-        });
-    }
-
-    /// Protection of a branch.
-    pub fn set_protection(&self, branch: &str, protection: Protection) {
-        self.set(|repo| {
-            repo.protection.insert(branch.to_owned(), protection);
-        });
-    }
-
-    /// Forbids something from now on.
-    pub fn ban(&self, ban: Ban) -> SimResult<()> {
-        let mut bans = std::collections::BTreeSet::new();
-        self.set(|repo| {
-            repo.bans.insert(ban);
-            bans.clone_from(&repo.bans);
-        });
-        repo_git::allow_other_refs(&self.path(), &bans)
-    }
-
-    /// Makes it read-only.
-    pub fn archive(&self) {
-        self.set(|repo| repo.archived = true);
-    }
-
-    /// Hides it from those without access.
-    pub fn make_private(&self) {
-        self.set(|repo| repo.private = true);
-    }
-
     /// Opens an issue.
     pub fn open_issue(
         &self,
@@ -172,11 +21,11 @@ impl SimRepo {
         body: &str,
         labels: &[&str],
     ) -> SimResult<u64> {
-        self.sim.add_user(author);
+        self.sim().add_user(author);
         let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         let owner = self
-            .sim
-            .read(|world| Ok(world.repo(&self.key)?.slug.owner.clone()))?;
+            .sim()
+            .read(|world| Ok(world.repo(self.key())?.slug.owner.clone()))?;
         let (title, body) = (title.to_owned(), body.to_owned());
         let new = NewIssue {
             title,
@@ -186,8 +35,8 @@ impl SimRepo {
         let number = self.act(author, |world, ctx| world.open_issue(ctx, new))?;
         // Whoever may not label has somebody do it.
         let may = self
-            .sim
-            .read(|world| Ok(world.access(&self.key, author) >= Access::Write))?;
+            .sim()
+            .read(|world| Ok(world.access(self.key(), author) >= Access::Write))?;
         let labeller = if may { author } else { &owner };
         self.act(labeller, |world, ctx| {
             world.put_labels(ctx, number, &labels)
@@ -201,7 +50,7 @@ impl SimRepo {
             body: Some(body.to_owned()),
             ..IssuePatch::default()
         };
-        self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
+        self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
     }
 
     /// Rewrites the title.
@@ -210,7 +59,7 @@ impl SimRepo {
             title: Some(title.to_owned()),
             ..IssuePatch::default()
         };
-        self.act(user, |world, ctx| world.patch_issue(ctx, number, patch))
+        self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
     }
 
     /// Deletes the text of a version of the body, as one may in the history menu.
@@ -220,6 +69,80 @@ impl SimRepo {
             for edit in edits.into_iter().flatten().filter(|edit| edit.id == id) {
                 edit.text = None;
             }
+        });
+    }
+
+    /// Writes a comment.
+    pub fn comment(&self, user: &str, number: u64, body: &str) -> SimResult<u64> {
+        self.sim().add_user(user);
+        self.act(user, |world, ctx| world.new_comment(ctx, number, body))
+    }
+
+    /// Rewrites a comment.
+    pub fn edit_comment(&self, user: &str, id: u64, body: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| world.rewrite_comment(ctx, id, body))
+    }
+
+    /// Puts a label on.
+    pub fn add_label(&self, user: &str, number: u64, label: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| {
+            world.put_labels(ctx, number, &[label.to_owned()])
+        })
+    }
+
+    /// Takes a label off.
+    pub fn remove_label(&self, user: &str, number: u64, label: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| world.take_label(ctx, number, label))
+    }
+
+    /// Sets the milestone's title.
+    pub fn set_milestone(&self, number: u64, title: Option<&str>) {
+        let now = self.sim().clock.now();
+        self.set(|repo| {
+            if let Some(issue) = repo.issues.get_mut(&number) {
+                issue.milestone = title.map(ToOwned::to_owned);
+                issue.updated_at = now;
+            }
+        });
+    }
+
+    /// Closes an issue.
+    pub fn close_issue(&self, user: &str, number: u64) -> SimResult<()> {
+        let patch = IssuePatch {
+            open: Some(false),
+            ..IssuePatch::default()
+        };
+        self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
+    }
+
+    /// Somebody assigns.
+    pub fn assign(&self, user: &str, number: u64, login: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| {
+            world.assign(ctx, number, &[login.to_owned()])
+        })
+    }
+
+    /// Takes somebody off.
+    pub fn unassign(&self, user: &str, number: u64, login: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| {
+            world.unassign(ctx, number, &[login.to_owned()])
+        })
+    }
+
+    /// Opens it again.
+    pub fn reopen_issue(&self, user: &str, number: u64) -> SimResult<()> {
+        let patch = IssuePatch {
+            open: Some(true),
+            ..IssuePatch::default()
+        };
+        self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
+    }
+
+    /// Deletes an issue, or transfers it away.
+    pub fn delete_issue(&self, number: u64) {
+        self.set(|repo| {
+            repo.issues.remove(&number);
+            repo.gone.insert(number);
         });
     }
 
@@ -247,18 +170,26 @@ impl SimRepo {
         });
     }
 
+    /// Lets GitHub be still at work on whether it merges, or done with that.
+    pub fn set_mergeability(&self, number: u64, known: Mergeability) {
+        self.set(|repo| {
+            if let Some(pr) = repo
+                .issues
+                .get_mut(&number)
+                .and_then(|issue| issue.pr.as_mut())
+            {
+                pr.merges_unknown = known == Mergeability::Pending;
+            }
+        });
+    }
+
     /// Closes a pull request without a merge.
     pub fn close_pr(&self, user: &str, number: u64) -> SimResult<()> {
         self.close_issue(user, number)
     }
 
     /// Merges in the browser, with whatever head it has.
-    pub fn merge_pr_as(
-        &self,
-        user: &str,
-        number: u64,
-        method: crate::ports::github::MergeMethod,
-    ) -> SimResult<String> {
+    pub fn merge_pr_as(&self, user: &str, number: u64, method: MergeMethod) -> SimResult<String> {
         let order = MergeOrder {
             method,
             expected_head: None,
@@ -270,7 +201,7 @@ impl SimRepo {
 
     /// Reviews: `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED`.
     pub fn review(&self, user: &str, number: u64, state: &str, body: &str) -> SimResult<u64> {
-        self.sim.add_user(user);
+        self.sim().add_user(user);
         self.act(user, |world, ctx| world.review(ctx, number, state, body))
     }
 
@@ -309,9 +240,9 @@ impl SimRepo {
         (status, conclusion): (&str, Option<&str>),
         output: &str,
     ) -> SimResult<()> {
-        self.sim.write(|world, now| {
+        self.sim().write(|world, now| {
             let id = world.id();
-            let checks = &mut world.repo_mut(&self.key)?.checks;
+            let checks = &mut world.repo_mut(self.key())?.checks;
             let old = checks
                 .iter()
                 .position(|check| check.sha == sha && check.name == name);
@@ -338,9 +269,9 @@ impl SimRepo {
         state: &str,
         description: Option<&str>,
     ) -> SimResult<()> {
-        self.sim.write(|world, at| {
+        self.sim().write(|world, at| {
             let id = world.id();
-            let statuses = &mut world.repo_mut(&self.key)?.statuses;
+            let statuses = &mut world.repo_mut(self.key())?.statuses;
             statuses.retain(|status| status.sha != sha || status.context != context);
             statuses.push(Status {
                 id,
@@ -367,7 +298,7 @@ impl SimRepo {
         files: &[(&str, &str)],
         message: &str,
     ) -> SimResult<Sha> {
-        self.sim.add_user(user);
+        self.sim().add_user(user);
         let sha = self.act(user, |world, ctx| {
             let path = world.repo(ctx.key)?.path.clone();
             let name = format!("refs/heads/{branch}");
@@ -386,7 +317,7 @@ impl SimRepo {
             let sha = repo_git::write_commit(&path, message, &tree, &parents, (&stamp, &stamp))?;
             let step = Move {
                 name,
-                before: Some(tip),
+                before: tip.into(),
                 after: Some(sha.clone()),
                 force: true,
             };
@@ -401,93 +332,27 @@ impl SimRepo {
         let after = target.map(ToOwned::to_owned);
         let step = Move {
             name: name.to_owned(),
-            before: None,
+            before: Before::Whatever,
             after,
             force: true,
         };
-        self.sim
-            .write(|world, _| repo_git::move_refs(&world.repo(&self.key)?.path, &[step]))
+        self.sim()
+            .write(|world, _| repo_git::move_refs(&world.repo(self.key())?.path, &[step]))
     }
 
     /// Deletes a ref.
     pub fn delete_ref(&self, name: &str) -> SimResult<()> {
         self.force_ref(name, None)
     }
+}
 
-    /// Where a ref points.
-    pub fn ref_id(&self, name: &str) -> SimResult<Option<String>> {
-        self.sim.read(|world| world.ref_id(&self.key, name))
-    }
-
-    /// The branches and where they are.
-    pub fn heads(&self) -> SimResult<BTreeMap<String, String>> {
-        let all = self.refs()?;
-        Ok(all
-            .into_iter()
-            .filter(|(name, _)| name.starts_with("refs/heads/"))
-            .collect())
-    }
-
-    /// The tip of the default branch.
-    pub fn tip(&self) -> SimResult<Option<String>> {
-        self.sim.read(|world| world.tip(&self.key))
-    }
-
-    /// All refs.
-    pub fn refs(&self) -> SimResult<BTreeMap<String, String>> {
-        self.sim.read(|world| world.refs(&self.key))
-    }
-
-    /// A file at a commit or branch tip, as people see it in the browser.
-    pub fn file(&self, name: &str, path: &str) -> SimResult<Option<String>> {
-        let repo = self.path();
-        let id = self.ref_id(name)?.unwrap_or_else(|| name.to_owned());
-        repo_git::file(&repo, &id, path)
-    }
-
-    /// An issue or pull request as it is now.
-    pub fn issue(&self, number: u64) -> SimResult<Issue> {
-        self.sim
-            .read(|world| world.issue(&self.key, number).cloned())
-    }
-
-    /// All pull requests, oldest first.
-    pub fn prs(&self) -> SimResult<Vec<(Issue, Pr)>> {
-        self.sim.read(|world| {
-            let issues = world.repo(&self.key)?.issues.values();
-            Ok(issues
-                .filter_map(|i| i.pr.clone().map(|pr| (i.clone(), pr)))
-                .collect())
-        })
-    }
-
-    /// The whole record.
-    pub fn snapshot(&self) -> SimResult<super::model::Repo> {
-        self.sim.read(|world| world.repo(&self.key).cloned())
-    }
-
-    /// Forks it to another owner.
-    pub fn fork(&self, owner: &str) -> SimResult<Self> {
-        let slug = RepoSlug {
-            owner: owner.to_owned(),
-            name: self.snapshot()?.slug.name,
-        };
-        let from = self.path();
-        let fork = self.sim.create_repo(&slug, &Seed::Clone(&from))?;
-        fork.set(|repo| repo.fork_of = Some(self.key.clone()));
-        Ok(fork)
-    }
-
-    /// Renames or transfers it; the number stays, and the old name is gone.
-    pub fn rename(&self, slug: &RepoSlug) -> Self {
-        let mut state = lock(&self.sim.state);
-        if let Some(mut repo) = state.world.repos.remove(&self.key) {
-            repo.slug = slug.clone();
-            state.world.repos.insert(key_of(slug), repo);
-        }
-        drop(state);
-        self.sim.repo(slug)
-    }
+/// Has GitHub worked out whether a pull request merges?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mergeability {
+    /// Not yet.
+    Pending,
+    /// It tells what is so at each look.
+    Known,
 }
 
 /// Is a pull request a draft?

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::ids::Timestamp;
+use crate::model::ids::{RepoSlug, Timestamp};
 use crate::model::issue::Association;
 use crate::ports::Refusal;
 
@@ -17,6 +17,8 @@ pub(crate) struct World {
     pub(crate) users: BTreeMap<String, User>,
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) repos: BTreeMap<String, Repo>,
+    /// Former names of repositories that were renamed, with the key of now.
+    moved: BTreeMap<String, String>,
     last_id: u64,
     /// Where people's pages are; `https://github.com` unless it is served.
     web: Option<String>,
@@ -46,12 +48,37 @@ impl World {
         self.web = Some(address.to_owned());
     }
 
+    /// The key that a name stands for, former names included: a rename redirects.
+    pub(crate) fn key_now<'a>(&'a self, key: &'a str) -> &'a str {
+        self.moved.get(key).map_or(key, String::as_str)
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Repo> {
+        self.repos.get(self.key_now(key))
+    }
+
+    /// Gives a repository another name.
+    pub(crate) fn rename_repo(&mut self, old: &str, slug: &RepoSlug) {
+        let new = super::issues::key_of(slug);
+        let Some(mut repo) = self.repos.remove(old) else {
+            return;
+        };
+        repo.slug = slug.clone();
+        self.repos.insert(new.clone(), repo);
+        for place in self.moved.values_mut().filter(|place| *place == old) {
+            place.clone_from(&new);
+        }
+        self.moved.remove(&new);
+        self.moved.insert(old.to_owned(), new);
+    }
+
     pub(crate) fn repo(&self, key: &str) -> SimResult<&Repo> {
-        self.repos.get(key).ok_or_else(SimError::not_found)
+        self.find(key).ok_or_else(SimError::not_found)
     }
 
     pub(crate) fn repo_mut(&mut self, key: &str) -> SimResult<&mut Repo> {
-        self.repos.get_mut(key).ok_or_else(SimError::not_found)
+        let key = self.key_now(key).to_owned();
+        self.repos.get_mut(&key).ok_or_else(SimError::not_found)
     }
 
     pub(crate) fn issue(&self, key: &str, number: u64) -> SimResult<&Issue> {
@@ -88,7 +115,7 @@ impl World {
     }
 
     pub(crate) fn access(&self, key: &str, login: &str) -> Access {
-        let Some(repo) = self.repos.get(key) else {
+        let Some(repo) = self.find(key) else {
             return Access::None;
         };
         if repo.slug.owner.eq_ignore_ascii_case(login) {
@@ -106,7 +133,7 @@ impl World {
     }
 
     pub(crate) fn association(&self, key: &str, login: &str) -> Association {
-        let Some(repo) = self.repos.get(key) else {
+        let Some(repo) = self.find(key) else {
             return Association::None;
         };
         if let Some(set) = repo.associations.get(&login.to_lowercase()) {
@@ -163,14 +190,17 @@ impl World {
 
     pub(crate) fn ref_id(&self, key: &str, name: &str) -> SimResult<Option<String>> {
         if let Some(frozen) = &self.frozen {
-            return Ok(frozen.get(key).and_then(|refs| refs.get(name)).cloned());
+            return Ok(frozen
+                .get(self.key_now(key))
+                .and_then(|refs| refs.get(name))
+                .cloned());
         }
         repo_git::ref_id(&self.repo(key)?.path, name)
     }
 
     pub(crate) fn refs(&self, key: &str) -> SimResult<Refs> {
         if let Some(frozen) = &self.frozen {
-            return Ok(frozen.get(key).cloned().unwrap_or_default());
+            return Ok(frozen.get(self.key_now(key)).cloned().unwrap_or_default());
         }
         repo_git::refs(&self.repo(key)?.path)
     }
@@ -247,10 +277,10 @@ impl World {
         let pr = self.pr(key, number)?.1.clone();
         let path = self.repo(key)?.path.clone();
         let kept = format!("refs/pull/{number}/head");
-        if pr.head_repo == key {
+        if self.key_now(&pr.head_repo) == self.key_now(key) {
             let step = repo_git::Move {
                 name: kept,
-                before: None,
+                before: repo_git::Before::Whatever,
                 after: Some(head.to_owned()),
                 force: true,
             };

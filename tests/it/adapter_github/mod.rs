@@ -4,7 +4,7 @@
 mod look;
 mod network;
 mod refs;
-mod scripted;
+pub(crate) mod scripted;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -214,8 +214,9 @@ async fn half_an_hour_awake_without_an_answer_ends_the_run() {
 
 #[tokio::test]
 async fn a_night_with_the_lid_closed_ends_nothing_if_nobody_took_over() {
-    let hours = Hours::new();
+    let mut hours = Hours::new();
     let sleep = hours.jump(500 * MINUTE);
+    hours.spec.clocks.total = 30 * MINUTE;
     let mut plan = hours.plan(520 * MINUTE).then(5 * MINUTE, sleep);
     plan.prints_every = MINUTE;
     collect_at_once(&plan);

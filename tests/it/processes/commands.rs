@@ -41,6 +41,17 @@ fn a_grandchild_that_holds_the_pipe_does_not_spoil_the_success_and_is_ended() {
 }
 
 #[test]
+fn a_grandchild_may_finish_printing_within_the_completion_grace() {
+    let home = Home::new();
+    let mut spec = home.spec(&["(echo ready > child; sleep 0.5; echo late) & exit 0"]);
+    spec.clocks.completion_grace = Duration::from_secs(60);
+    let (facts, exit) = home.run(&spec);
+    assert!(exit.success(), "{exit:?}");
+    assert_eq!(exit.note, None);
+    assert!(facts.tail.ends_with("late\n"), "{}", facts.tail);
+}
+
+#[test]
 fn a_daemonised_grandchild_is_ended_too() {
     let home = Home::new();
     let script = "setsid sh -c 'echo $$ > child; exec sleep 600' > /dev/null 2>&1 < /dev/null & \

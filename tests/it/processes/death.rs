@@ -88,6 +88,16 @@ fn a_supervisor_asked_by_signal_ends_the_run_and_writes_its_last_word() {
 }
 
 #[test]
+fn a_supervisor_signalled_as_soon_as_it_is_seen_writes_its_last_word_too() {
+    for _ in 0..5 {
+        let home = Home::new();
+        home.started(&home.spec(&["sleep 600"]));
+        signal(home.supervisor(), Signal::TERM);
+        assert_eq!(home.ended().1.end, RunEnd::Stopped);
+    }
+}
+
+#[test]
 fn a_damaged_exit_file_is_a_failed_run() {
     let home = Home::new();
     let (facts, _) = home.run(&home.spec(&["true"]));

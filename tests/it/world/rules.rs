@@ -67,6 +67,7 @@ fn policy() -> Policy {
         post_merge_grace: Duration::from_secs(10 * 60),
         ci_start_grace: Duration::from_secs(10 * 60),
         delete_branch: true,
+        protected_paths: Vec::new(),
         agent_names: AgentNames {
             implement: "claude".to_owned(),
             simplify: "codex".to_owned(),

@@ -10,7 +10,7 @@ use super::super::error::{SimError, SimResult};
 use super::super::faults::Op;
 use super::super::world::{Ctx, World};
 use super::routes::{Handler, Route, find};
-use super::{Incoming, graphql};
+use super::{Incoming, graphql, graphql_writes};
 use crate::model::ids::Timestamp;
 use crate::ports::Refusal;
 
@@ -167,20 +167,53 @@ impl Call {
                 ..
             }) => read(world, self),
             What::Rest(_) => Err(SimError::not_found()),
-            What::Graphql(name) => graphql::answer(world, self, name),
+            What::Graphql(name) => Ok(graphql::answer(world, self, name)),
         };
+        if let Some(reply) = self.redirect(sim) {
+            return reply;
+        }
         let done = match &self.asked {
             What::Rest(Route {
                 handler: Handler::Write(write),
                 ..
             }) => sim.write(|world, _| write(world, self)),
             What::Graphql(name) if graphql::op_of(name).is_write() => {
-                sim.write(|world, _| look(world))
+                sim.write(|world, _| Ok(graphql_writes::answer(world, self, name)))
             }
             What::Rest(_) | What::Graphql(_) if stale => sim.read_stale(look),
             What::Rest(_) | What::Graphql(_) => sim.read(look),
         };
         done.unwrap_or_else(|error| Reply::error(&error))
+    }
+
+    /// REST redirects a former name; GraphQL and git just follow it.
+    fn redirect(&self, sim: &Sim) -> Option<Reply> {
+        let What::Rest(route) = &self.asked else {
+            return None;
+        };
+        let now = sim.read(|world| {
+            let now = world.key_now(&self.key);
+            Ok((now != self.key).then(|| world.repo(now).map(|repo| repo.slug.to_string())))
+        });
+        let slug = now.ok()??.ok()?;
+        let rest = self
+            .path
+            .splitn(5, '/')
+            .nth(4)
+            .map(|rest| format!("/{rest}"));
+        let query: Vec<String> = self
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={}", encode(value)))
+            .collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        let rest = rest.unwrap_or_default();
+        let to = format!("{}/repos/{slug}{rest}{mark}{}", self.api, query.join("&"));
+        let status = if route.op.is_write() { 307 } else { 301 };
+        let words = json!({ "message": "Moved Permanently", "url": to });
+        let mut reply = Reply::new(status, words);
+        reply.headers.push(("location", to));
+        Some(reply)
     }
 
     pub(crate) fn ctx(&self) -> Ctx<'_> {
@@ -315,29 +348,27 @@ pub(super) fn decode(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        if let (b'%', Some(byte)) = (first, byte) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 pub(super) fn encode(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
+    let part = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
+            char::from(byte).to_string()
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            format!("%{byte:02X}")
         }
-        encoded
-    })
+    };
+    text.bytes().map(part).collect::<Vec<_>>().concat()
 }
 
 fn parse_query(text: &str) -> Vec<(String, String)> {

@@ -1,12 +1,12 @@
-//! GraphQL, by the name of the operation and its variables: the shape of the answer is that of the
+//! GraphQL's reads, by the name of the operation and its variables: the shape of the answer is that of the
 //! documents the adapter sends, whose text is not parsed.
 
 use serde_json::{Map, Value, json};
 
 use super::super::error::{SimError, SimResult};
 use super::super::faults::Op;
-use super::super::model::{Access, Ban, Repo};
-use super::super::repo_git::{self, Move};
+use super::super::model::{Access, Repo};
+use super::super::repo_git;
 use super::super::world::{Ctx, World};
 use super::call::{Call, Reply};
 use super::graphql_nodes as nodes;
@@ -19,6 +19,7 @@ pub(crate) fn op_of(name: &str) -> Op {
         "Facts" => Op::Facts,
         "Leases" => Op::Leases,
         "SwapRefs" => Op::SwapRefs,
+        "WriteState" | "WriteAndClose" => Op::UpdateIssue,
         _ if name.ends_with("Page") => Op::Page,
         _ => Op::Other,
     }
@@ -70,15 +71,12 @@ impl<'a> Question<'a> {
     }
 }
 
-pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply> {
+pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
     let mut question = Question {
         world,
         call,
         key: String::new(),
     };
-    if name == "SwapRefs" {
-        return Ok(swap_refs(&question));
-    }
     let part = |name| question.text(name).unwrap_or_default().to_owned();
     question.key = format!("{}/{}", part("owner"), part("name")).to_lowercase();
     let done = match name {
@@ -89,44 +87,54 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> SimResult<Reply>
         "ReviewsPage" | "ChecksPage" | "PrsPage" => pr_page(&question, name),
         _ => {
             let words = format!("No operation named \"{name}\"");
-            return Ok(Reply::new(200, json!({ "errors": [{ "message": words }] })));
+            return Reply::new(200, json!({ "errors": [{ "message": words }] }));
         }
     };
-    Ok(done.unwrap_or_else(|error| {
-        let words = match error.refusal {
-            Refusal::NotFound => {
-                format!(
-                    "Could not resolve to a Repository with the name '{}'.",
-                    question.key
-                )
-            }
-            _ => error.message.clone(),
+    done.unwrap_or_else(|error| {
+        let words = if error.refusal == Refusal::NotFound {
+            let key = &question.key;
+            format!("Could not resolve to a Repository with the name '{key}'.")
+        } else {
+            error.message.clone()
         };
         let mut data = json!({ "repository": null });
         if name == "Facts" {
             data["viewer"] = json!({ "login": call.login });
         }
-        failed(data, &error, &words, &json!(["repository"]))
-    }))
+        failed(&data, &error, &words, &json!(["repository"]))
+    })
 }
 
-fn failed(data: Value, error: &SimError, words: &str, path: &Value) -> Reply {
+/// An answer with one error.
+fn failed(data: &Value, error: &SimError, words: &str, path: &Value) -> Reply {
+    let errors = [error_entry(error, words, path)];
+    Reply::new(200, json!({ "data": data, "errors": errors }))
+}
+
+/// An entry of `errors`.
+pub(crate) fn error_entry(error: &SimError, words: &str, path: &Value) -> Value {
     let kind = match error.refusal {
         Refusal::NotFound => "NOT_FOUND",
         Refusal::Stale => "STALE_DATA",
-        Refusal::Forbidden | Refusal::NoContentsWrite | Refusal::RepositoryArchived => "FORBIDDEN",
-        _ => "UNPROCESSABLE",
+        Refusal::Unauthorised
+        | Refusal::Forbidden
+        | Refusal::NoContentsWrite
+        | Refusal::RepositoryArchived => "FORBIDDEN",
+        Refusal::Exists
+        | Refusal::Invalid
+        | Refusal::RepositoryEmpty
+        | Refusal::RefsRestricted
+        | Refusal::Local => "UNPROCESSABLE",
     };
-    let error = json!({
+    json!({
         "type": kind,
         "path": path,
         "locations": [{ "line": 2, "column": 3 }],
         "message": words,
-    });
-    Reply::new(200, json!({ "data": data, "errors": [error] }))
+    })
 }
 
-fn good(repository: Value) -> Reply {
+fn good(repository: &Value) -> Reply {
     Reply::new(200, json!({ "data": { "repository": repository } }))
 }
 
@@ -186,7 +194,7 @@ fn leases(question: &Question<'_>) -> SimResult<Reply> {
     let mut shape = Map::new();
     shape.insert("id".to_owned(), json!(question.repo()?.node_id()));
     fill_refs(question, &mut shape)?;
-    Ok(good(Value::Object(shape)))
+    Ok(good(&Value::Object(shape)))
 }
 
 fn look(question: &Question<'_>) -> SimResult<Reply> {
@@ -223,12 +231,12 @@ fn look(question: &Question<'_>) -> SimResult<Reply> {
     }
     fill_refs(question, &mut shape)?;
     if issue.is_some() {
-        return Ok(good(Value::Object(shape)));
+        return Ok(good(&Value::Object(shape)));
     }
     let words = format!("Could not resolve to an Issue with the number of {number}.");
     let data = json!({ "repository": shape });
     Ok(failed(
-        data,
+        &data,
         &SimError::not_found(),
         &words,
         &json!(["repository", "issue"]),
@@ -246,7 +254,7 @@ fn issue_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
         let words = format!("Could not resolve to an Issue with the number of {number}.");
         let data = json!({ "repository": { "issue": null } });
         return Ok(failed(
-            data,
+            &data,
             &SimError::not_found(),
             &words,
             &json!(["repository", "issue"]),
@@ -262,13 +270,13 @@ fn issue_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
         }
         _ => json!({ "comments": nodes::comments(question, issue, after) }),
     };
-    Ok(good(json!({ "issue": list })))
+    Ok(good(&json!({ "issue": list })))
 }
 
 fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
     question.repo()?;
     let after = question.after();
-    Ok(good(match name {
+    Ok(good(&match name {
         "PrsPage" => json!({ "pullRequests": nodes::prs(question, after)? }),
         "ReviewsPage" => {
             let (_, pr) = question.world.pr(&question.key, question.number("pr")?)?;
@@ -283,56 +291,4 @@ fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
             json!({ "object": { "statusCheckRollup": rollup } })
         }
     }))
-}
-
-fn swap_refs(question: &Question<'_>) -> Reply {
-    let variables = &question.call.body["variables"];
-    let id = variables["repository"].as_str().unwrap_or_default();
-    let repo = question
-        .world
-        .repos
-        .values()
-        .find(|repo| repo.node_id() == id);
-    let Some(repo) = repo else {
-        let words = format!("Could not resolve to a node with the global id of '{id}'");
-        let data = json!({ "updateRefs": null });
-        return failed(data, &SimError::not_found(), &words, &json!(["updateRefs"]));
-    };
-    if repo.bans.contains(&Ban::UpdateRefs) {
-        let error = json!({
-            "path": ["mutation SwapRefs", "updateRefs"],
-            "extensions": { "code": "undefinedField", "typeName": "Mutation", "fieldName": "updateRefs" },
-            "locations": [{ "line": 2, "column": 3 }],
-            "message": "Field 'updateRefs' doesn't exist on type 'Mutation'",
-        });
-        return Reply::new(200, json!({ "errors": [error] }));
-    }
-    let key = repo.slug.to_string().to_lowercase();
-    let ctx = Ctx {
-        key: &key,
-        login: &question.call.login,
-        now: question.call.now,
-    };
-    let updates = variables["updates"].as_array().cloned().unwrap_or_default();
-    let moves: Vec<Move> = updates.iter().map(move_of).collect();
-    match question.world.swap(&ctx, &moves) {
-        Ok(()) => Reply::new(
-            200,
-            json!({ "data": { "updateRefs": { "clientMutationId": null } } }),
-        ),
-        Err(error) => {
-            let data = json!({ "updateRefs": null });
-            failed(data, &error, &error.message.clone(), &json!(["updateRefs"]))
-        }
-    }
-}
-
-fn move_of(update: &Value) -> Move {
-    let there = |oid: &str| (!oid.bytes().all(|b| b == b'0')).then(|| oid.to_owned());
-    Move {
-        name: update["name"].as_str().unwrap_or_default().to_owned(),
-        before: update["beforeOid"].as_str().map(there),
-        after: update["afterOid"].as_str().and_then(there),
-        force: update["force"].as_bool().unwrap_or(false),
-    }
 }

@@ -1,4 +1,4 @@
-//! The shapes that many REST answers share. Every field that GitHub's OpenAPI file requires is there.
+//! The shapes that many REST answers share. Every field is there that GitHub's `OpenAPI` file requires.
 
 use serde_json::{Map, Value, json};
 
@@ -237,10 +237,7 @@ pub(crate) fn common(world: &World, call: &Call, issue: &Issue) -> SimResult<Map
         "author_association": world.association(&call.key, &issue.author),
         "html_url": web,
     });
-    match shape {
-        Value::Object(map) => Ok(map),
-        _ => Ok(Map::new()),
-    }
+    Ok(shape.as_object().cloned().unwrap_or_default())
 }
 
 /// `issue`; a pull request is one, too, and says so.
@@ -296,7 +293,7 @@ pub(crate) fn comment(
         .map_or(comment.created_at, |(at, _)| *at);
     Ok(json!({
         "id": comment.id,
-        "node_id": format!("IC_{}", comment.id),
+        "node_id": comment.node_id(),
         "url": format!("{api}/comments/{}", comment.id),
         "html_url": format!("{}#issuecomment-{}", world.web_url(&call.key, issue), comment.id),
         "issue_url": format!("{api}/{number}"),

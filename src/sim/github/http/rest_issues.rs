@@ -97,7 +97,7 @@ pub(crate) fn patch(world: &mut World, call: &Call) -> SimResult<Reply> {
         labels: call.texts("labels"),
         assignees: call.texts("assignees"),
     };
-    world.patch_issue(&call.ctx(), number, patch)?;
+    world.patch_issue(&call.ctx(), number, &patch)?;
     Ok(Reply::new(200, json::issue(world, call, number)?))
 }
 

@@ -84,7 +84,7 @@ fn shape(world: &World, call: &Call, number: u64) -> SimResult<Value> {
         shape[name] = json!(0);
     }
     let commits = repo_git::commits_between(&repo.path, Some(&base), &pr.head_sha);
-    shape["commits"] = json!(commits.map(|commits| commits.len()).unwrap_or(0));
+    shape["commits"] = json!(commits.map_or(0, |commits| commits.len()));
     standing(world, call, (issue, pr), &mut shape)?;
     Ok(shape)
 }
@@ -95,14 +95,14 @@ fn standing(
     (issue, pr): (&Issue, &Pr),
     shape: &mut Value,
 ) -> SimResult<()> {
-    let merges = world.merges(&call.key, pr)?;
+    let verdict = world.merges(&call.key, pr)?;
     let decision = world.review_decision(&call.key, issue, pr);
-    shape["mergeable"] = match merges {
+    shape["mergeable"] = match verdict {
         Merges::Cleanly => json!(true),
         Merges::WithConflicts => json!(false),
         Merges::NotAsked => Value::Null,
     };
-    shape["mergeable_state"] = json!(match merges {
+    shape["mergeable_state"] = json!(match verdict {
         Merges::WithConflicts => "dirty",
         Merges::NotAsked => "unknown",
         Merges::Cleanly if pr.draft => "draft",
@@ -177,7 +177,7 @@ pub(crate) fn patch(world: &mut World, call: &Call) -> SimResult<Reply> {
         open: call.text("state").map(|state| state == "open"),
         ..IssuePatch::default()
     };
-    world.patch_issue(&call.ctx(), number, patch)?;
+    world.patch_issue(&call.ctx(), number, &patch)?;
     Ok(Reply::new(200, shape(world, call, number)?))
 }
 

@@ -9,6 +9,7 @@ use super::call::{Call, Reply};
 use super::json;
 
 pub(crate) fn user(world: &World, call: &Call) -> SimResult<Reply> {
+    world.user(&call.login).ok_or_else(SimError::not_found)?;
     let mut shape = json::user(world, call, &call.login);
     for name in [
         "name", "company", "blog", "location", "email", "hireable", "bio",
@@ -33,14 +34,14 @@ pub(crate) fn permission(world: &World, call: &Call) -> SimResult<Reply> {
     let login = call.part(2);
     world.user(login).ok_or_else(SimError::not_found)?;
     let access = world.access(&call.key, login);
-    let word = match access {
+    let role = match access {
         Access::None => "none",
         Access::Read => "read",
         Access::Write => "write",
         Access::Admin => "admin",
     };
     let mut user = json::user(world, call, login);
-    user["role_name"] = json!(word);
+    user["role_name"] = json!(role);
     user["permissions"] = json!({
         "admin": access == Access::Admin,
         "maintain": access == Access::Admin,
@@ -50,7 +51,7 @@ pub(crate) fn permission(world: &World, call: &Call) -> SimResult<Reply> {
     });
     Ok(Reply::new(
         200,
-        json!({ "permission": word, "role_name": word, "user": user }),
+        json!({ "permission": role, "role_name": role, "user": user }),
     ))
 }
 

@@ -55,7 +55,9 @@ async fn refusals_and_limits_do_nothing_and_say_when_to_come_back() {
             } => {
                 assert_eq!((at - f.sim.clock.now()).num_seconds(), 90);
             }
-            other => panic!("{other:?}"),
+            other @ (PortError::Refused { .. }
+            | PortError::Unknown { .. }
+            | PortError::Unavailable { .. }) => panic!("{other:?}"),
         }
     }
     f.sim.set_faults(FaultPlan::next(

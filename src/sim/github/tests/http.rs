@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::model::Ban;
 use super::super::{Fault, FaultPlan, Op};
-use super::http_fixture::{Served, served};
+use super::graphql::look;
+use super::http_fixture::served;
 
 const REPO: &str = "/repos/acme/widget";
 
@@ -113,6 +114,13 @@ async fn issues_are_written_over_rest() {
         (got.status, &got.body["message"]),
         (404, &json!("Label does not exist"))
     );
+}
+
+#[tokio::test]
+async fn comments_and_assignees_are_written_over_rest_and_a_deleted_issue_is_gone() {
+    let s = served().await;
+    let n = s.f.issue("text");
+    let issue = format!("{REPO}/issues/{n}");
     let got = s
         .call(
             Method::POST,
@@ -254,176 +262,6 @@ async fn refs_move_over_rest_only_forward_unless_forced() {
 }
 
 #[tokio::test]
-async fn update_refs_compares_and_swaps_and_can_be_missing() {
-    let s = served().await;
-    let (one, two) = (s.f.commit("one", None).await, s.f.commit("two", None).await);
-    let facts = s.graphql("Facts", json!({})).await;
-    let id = facts.body["data"]["repository"]["id"].clone();
-    let zeros = "0".repeat(40);
-    let swap = |before: &str, after: &str| {
-        let update = json!({ "name": "refs/leases/issue-1", "beforeOid": before, "afterOid": after, "force": true });
-        json!({ "repository": id, "updates": [update] })
-    };
-    let got = s.graphql("SwapRefs", swap(&zeros, one.as_str())).await;
-    assert!(got.body.get("errors").is_none(), "{got:?}");
-    for (before, kind) in [
-        (zeros.as_str(), "UNPROCESSABLE"),
-        (two.as_str(), "STALE_DATA"),
-    ] {
-        let got = s.graphql("SwapRefs", swap(before, two.as_str())).await;
-        assert_eq!(
-            (got.status, &got.body["errors"][0]["type"]),
-            (200, &json!(kind))
-        );
-    }
-    assert_eq!(
-        s.f.repo.ref_id("refs/leases/issue-1").unwrap(),
-        Some(one.to_string())
-    );
-    s.f.repo.ban(Ban::UpdateRefs).unwrap();
-    let got = s.graphql("SwapRefs", swap(one.as_str(), &zeros)).await;
-    assert_eq!(
-        got.body["errors"][0]["extensions"]["code"],
-        "undefinedField"
-    );
-    assert!(got.body.get("data").is_none());
-}
-
-fn look(issue: u64) -> Value {
-    json!({
-        "issue": issue, "branch": "issue-1", "base": "main", "withMerge": false, "merge": null,
-        "r0": "refs/heads/main", "r1": "refs/leases/issue-1",
-    })
-}
-
-#[tokio::test]
-async fn a_look_has_the_shape_of_its_document() {
-    let s = served().await;
-    let n = s.f.issue("text");
-    s.f.repo.comment("helper[bot]", n, "hi").unwrap();
-    let head =
-        s.f.repo
-            .push_commit("op", "issue-1", &[("b.txt", "b\n")])
-            .unwrap();
-    s.f.repo.open_pr("op", "PR", "issue-1", "main").unwrap();
-    let got = s.graphql("Look", look(n)).await;
-    assert!(got.body.get("errors").is_none(), "{got:?}");
-    let repo = &got.body["data"]["repository"];
-    assert_eq!(
-        repo["issue"]["comments"]["nodes"][0]["author"],
-        json!({ "__typename": "Bot", "login": "helper" })
-    );
-    assert_eq!(
-        repo["issue"]["timelineItems"]["nodes"][0]["label"]["name"],
-        "status: idle"
-    );
-    assert_eq!(
-        repo["pullRequests"]["nodes"][0]["headRefOid"],
-        head.as_str()
-    );
-    assert_eq!(
-        repo["pullRequests"]["nodes"][0]["statusCheckRollup"],
-        Value::Null
-    );
-    assert_eq!(repo["r0"]["target"]["oid"], repo["base"]["target"]["oid"]);
-    assert_eq!(repo["r1"], Value::Null);
-    assert!(repo.get("mergeCommit").is_none());
-    let got = s.graphql("Look", look(99)).await;
-    assert_eq!(
-        got.body["errors"][0]["path"],
-        json!(["repository", "issue"])
-    );
-    assert_eq!(got.body["data"]["repository"]["issue"], Value::Null);
-}
-
-async fn pages(s: &Served, operation: &str, place: &str, variables: Value) -> usize {
-    let (mut count, mut cursor) = (0, json!("cursor:0"));
-    loop {
-        let mut all = variables.clone();
-        all["after"] = cursor;
-        let got = s.graphql(operation, all).await;
-        let list = got
-            .body
-            .pointer(&format!("/data/repository/{place}"))
-            .cloned();
-        let list = list.unwrap_or_else(|| panic!("{got:?}"));
-        count += list["nodes"].as_array().unwrap().len();
-        if list["pageInfo"]["hasNextPage"] != true {
-            return count;
-        }
-        cursor = list["pageInfo"]["endCursor"].clone();
-    }
-}
-
-#[tokio::test]
-async fn long_lists_go_on_page_by_page() {
-    let s = served().await;
-    s.f.sim.set_page_max(2);
-    let n = s.f.issue("0");
-    let head =
-        s.f.repo
-            .push_commit("op", "issue-1", &[("b.txt", "b\n")])
-            .unwrap();
-    let pr = s.f.repo.open_pr("op", "PR", "issue-1", "main").unwrap();
-    for i in 1..5 {
-        s.f.repo.edit_body("acme", n, &format!("{i}")).unwrap();
-        s.f.repo.edit_title("acme", n, &format!("{i}")).unwrap();
-        s.f.repo.comment("eve", n, "hi").unwrap();
-        s.f.repo.review("eve", pr, "COMMENTED", "hm").unwrap();
-        s.f.repo
-            .set_check(head.as_str(), &format!("ci {i}"), "queued", None)
-            .unwrap();
-    }
-    let issue = json!({ "issue": n });
-    assert_eq!(
-        pages(&s, "EditsPage", "issue/userContentEdits", issue.clone()).await,
-        5
-    );
-    assert_eq!(
-        pages(&s, "TimelinePage", "issue/timelineItems", issue.clone()).await,
-        5
-    );
-    assert_eq!(pages(&s, "CommentsPage", "issue/comments", issue).await, 4);
-    assert_eq!(
-        pages(
-            &s,
-            "ReviewsPage",
-            "pullRequest/reviews",
-            json!({ "pr": pr })
-        )
-        .await,
-        4
-    );
-    let checks = "object/statusCheckRollup/contexts";
-    assert_eq!(
-        pages(&s, "ChecksPage", checks, json!({ "commit": head.as_str() })).await,
-        4
-    );
-    assert_eq!(
-        pages(
-            &s,
-            "PrsPage",
-            "pullRequests",
-            json!({ "branch": "issue-1" })
-        )
-        .await,
-        1
-    );
-    let got = s
-        .graphql("Leases", json!({ "r0": "refs/heads/main" }))
-        .await;
-    assert_eq!(
-        got.body["data"]["repository"]["r0"]["target"]["message"],
-        "Initial commit"
-    );
-    let edits = s
-        .graphql("EditsPage", json!({ "issue": n, "after": "cursor:0" }))
-        .await;
-    let newest = &edits.body["data"]["repository"]["issue"]["userContentEdits"]["nodes"][0];
-    assert_eq!(newest["diff"], "4", "newest first");
-}
-
-#[tokio::test]
 async fn faults_reach_the_client() {
     let s = served().await;
     let n = s.f.issue("text");
@@ -435,7 +273,7 @@ async fn faults_reach_the_client() {
     let comments = || s.f.repo.issue(n).unwrap().comments.len();
     let next = |fault| {
         s.f.sim
-            .set_faults(FaultPlan::next(Op::CreateComment, 1, fault))
+            .set_faults(FaultPlan::next(Op::CreateComment, 1, fault));
     };
 
     next(Fault::CutBefore);
@@ -470,4 +308,30 @@ async fn a_body_that_is_no_json_and_a_path_that_is_not_there_are_refused() {
     let request = s.request(Method::POST, &format!("{REPO}/issues")).body("{");
     assert_eq!(s.send(request).await.unwrap().status, 400);
     assert_eq!(s.get("/nowhere").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_renamed_repository_redirects_and_keeps_its_pull_requests() {
+    let s = served().await;
+    s.f.repo
+        .push_commit("op", "issue-1", &[("b.txt", "b\n")])
+        .unwrap();
+    let n = s.f.repo.open_pr("op", "PR", "issue-1", "main").unwrap();
+    let renamed = s.f.repo.rename(&"acme/gadget".parse().unwrap());
+    let got = s.get(&format!("{REPO}/pulls/{n}")).await;
+    assert_eq!(
+        (got.status, &got.body["state"]),
+        (200, &json!("open")),
+        "reqwest follows"
+    );
+    assert_eq!(got.body["base"]["repo"]["full_name"], "acme/gadget");
+    let new = json!({ "title": "Over the old name" });
+    let got = s.call(Method::POST, &format!("{REPO}/issues"), new).await;
+    assert_eq!(got.status, 201);
+    assert!(renamed.issue(n + 1).is_ok());
+    let got = s.graphql("Look", look(n + 1)).await;
+    assert_eq!(
+        got.body["data"]["repository"]["pullRequests"]["nodes"][0]["state"],
+        "OPEN"
+    );
 }

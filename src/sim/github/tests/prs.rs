@@ -1,7 +1,7 @@
 //! Pull requests: opening, following pushes, merging, reviews, checks.
 
 use super::super::model::Protection;
-use super::super::verbs::Draft;
+use super::super::{Draft, Mergeability};
 use super::{Fixture, fixture, look_at, proof};
 use crate::model::checks::CheckOutcome;
 use crate::model::ids::{BranchName, PrNumber, Sha};
@@ -179,6 +179,15 @@ async fn a_conflict_and_a_draft_are_not_merged() {
     assert_eq!(pr(&f).await.mergeable, Mergeable::Conflicting);
     let error = merge(&f, n, &head, MergeMethod::Squash).await.unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Invalid));
+}
+
+#[tokio::test]
+async fn github_may_not_know_yet_whether_it_merges() {
+    let (f, n, _) = with_pr().await;
+    f.repo.set_mergeability(n, Mergeability::Pending);
+    assert_eq!(pr(&f).await.mergeable, Mergeable::Unknown);
+    f.repo.set_mergeability(n, Mergeability::Known);
+    assert_eq!(pr(&f).await.mergeable, Mergeable::Yes);
 }
 
 #[tokio::test]

@@ -166,5 +166,10 @@ async fn a_rename_keeps_the_number() {
     let id = f.op.repository().await.unwrap().id;
     let renamed = f.repo.rename(&"acme/gadget".parse().unwrap());
     assert_eq!(renamed.port("op").repository().await.unwrap().id, id);
-    assert!(f.op.repository().await.is_err());
+    let former = f.op.repository().await.unwrap();
+    assert_eq!(
+        (former.id, former.slug.name.as_str()),
+        (id, "gadget"),
+        "the old name leads there"
+    );
 }

@@ -1,0 +1,273 @@
+//! The demo's GitHub as a process of its own: the engine can be killed and started again beside it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::super::args::DemoOptions;
+use super::super::environment::Env;
+use super::super::error::{CommandError, Kind};
+use super::super::{output, signals};
+use super::world::{self, Hub};
+use crate::sim::github::model::PrStanding;
+
+/// What the server says once it serves.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ready {
+    /// The demo's folder.
+    pub dir: PathBuf,
+    /// The configuration.
+    pub config: PathBuf,
+    /// The clone.
+    pub clone: PathBuf,
+    /// The token.
+    pub token: String,
+    /// GitHub's address.
+    pub url: String,
+    /// The issue.
+    pub issue: u64,
+    /// Its title.
+    pub title: String,
+}
+
+/// How the world stands, as GitHub sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Summary {
+    /// Is the issue open?
+    pub issue_open: bool,
+    /// Is a pull request merged?
+    pub pr_merged: bool,
+    /// `success`, `failure`, `pending` or `none`.
+    pub post_merge_checks: String,
+    /// `total_agent_runs` of the state block.
+    pub agent_runs: u32,
+    /// All API requests, git's transport left out.
+    pub api_requests: u64,
+    /// Comments on the issue.
+    pub comments: usize,
+}
+
+/// The child process.
+pub struct Server {
+    child: Child,
+    asks: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Starts this program as a server that ends with us.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the demo's server is neither git nor a run"
+    )]
+    pub fn start(options: &DemoOptions) -> Result<Self, CommandError> {
+        let failed = |error| CommandError::outside("cannot start the demo's GitHub", error);
+        let exe = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(exe);
+        command.args(["demo", "--serve", "--json", "--managed"]);
+        let mut pass = |flag: &str, value: Option<&std::ffi::OsStr>| {
+            if let Some(value) = value {
+                command.arg(flag).arg(value);
+            }
+        };
+        pass("--repo", options.repo.as_ref().map(|path| path.as_os_str()));
+        pass(
+            "--issue",
+            options.issue.as_ref().map(|path| path.as_os_str()),
+        );
+        pass("--agent", options.agent.as_ref().map(AsRef::as_ref));
+        pass("--review", options.review.as_ref().map(AsRef::as_ref));
+        pass("--ci", options.ci.as_ref().map(AsRef::as_ref));
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (asks, answers) =
+            pipes.ok_or_else(|| CommandError::new(Kind::Bug, "the demo's GitHub has no pipes"))?;
+        Ok(Self {
+            child,
+            asks,
+            answers: BufReader::new(answers),
+        })
+    }
+
+    /// Waits until it serves.
+    pub fn ready(&mut self) -> Result<Ready, CommandError> {
+        self.answer()
+    }
+
+    /// Asks how the world stands.
+    pub fn summary(&mut self) -> Result<Summary, CommandError> {
+        writeln!(self.asks, "summary")
+            .map_err(|error| CommandError::outside("the demo's GitHub is gone", error))?;
+        self.answer()
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, CommandError> {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        match read {
+            Ok(0) => {
+                // It has said why on standard error, which is ours.
+                let status = self.child.wait().ok();
+                let code = status.and_then(|status| status.code()).unwrap_or_default();
+                let kind = if code == 2 {
+                    Kind::Usage
+                } else {
+                    Kind::Outside
+                };
+                Err(CommandError::new(kind, "the demo could not be set up"))
+            }
+            Ok(_) => serde_json::from_str(&line)
+                .map_err(|error| CommandError::bug("the demo's GitHub speaks in riddles", error)),
+            Err(error) => Err(CommandError::outside("the demo's GitHub is gone", error)),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `demo --serve`.
+pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
+    let dir = super::new_dir()?;
+    let script = world::script(options, &dir)?;
+    let hub = world::hub(options, &dir, &script)?;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .map_err(|error| CommandError::outside("cannot listen on 127.0.0.1", error))?;
+    let serving = crate::sim::github::serve(&hub.sim, listener)
+        .map_err(|error| CommandError::outside("cannot serve", error))?;
+    let (clone, config) = world::user_side(&dir, &hub, &script, &serving.url())?;
+    let ready = Ready {
+        dir,
+        config,
+        clone,
+        token: hub.sim.token_for(world::OWNER),
+        url: serving.url(),
+        issue: hub.issue,
+        title: script.title.clone(),
+    };
+    announce(options, &ready)?;
+    let end = if options.managed {
+        answer_until_closed(&hub, &ready).await
+    } else {
+        signals::wait()
+            .await
+            .map(|signal| ExitCode::from(signal.exit_code()))
+    };
+    serving.stop().await;
+    hub.actors.stop();
+    end
+}
+
+fn announce(options: &DemoOptions, ready: &Ready) -> Result<(), CommandError> {
+    if options.json {
+        output::data(&json(ready)?);
+        return Ok(());
+    }
+    output::say(&format!("serving a simulated GitHub at {}", ready.url));
+    output::say(&format!("issue #{}: {}", ready.issue, ready.title));
+    output::say("in another terminal:");
+    output::say(&format!("  export GITHUB_TOKEN={}", ready.token));
+    output::say(&format!(
+        "  export GHSWARM_HOME={}",
+        ready.dir.join("home").display()
+    ));
+    output::say(&format!(
+        "  ghswarm --config {} cycle --wait",
+        ready.config.display()
+    ));
+    Ok(())
+}
+
+/// Answers questions on standard input until the other side goes.
+async fn answer_until_closed(hub: &Hub, ready: &Ready) -> Result<ExitCode, CommandError> {
+    let (send, mut questions) = tokio::sync::mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if send.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    while questions.recv().await.is_some() {
+        output::data(&json(&summary(hub, ready)?)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, CommandError> {
+    serde_json::to_string(value).map_err(|error| CommandError::bug("cannot write JSON", error))
+}
+
+fn summary(hub: &Hub, ready: &Ready) -> Result<Summary, CommandError> {
+    let failed = |error: crate::sim::github::SimError| {
+        CommandError::outside("the demo's GitHub", error.to_string())
+    };
+    let issue = hub.repo.issue(ready.issue).map_err(failed)?;
+    let state = match crate::model::body::parse(&issue.body).state {
+        crate::model::body::StateBlock::Found { state, .. } => *state,
+        _ => crate::model::state::IssueState::default(),
+    };
+    // What people would read in the browser.
+    let page = format!("# {}\n\n{}\n", issue.title, issue.body);
+    let _ = std::fs::write(ready.dir.join("issue.md"), page);
+    let requests: Vec<String> = hub
+        .sim
+        .requests()
+        .iter()
+        .map(|asked| format!("{} {} {}", asked.method, asked.path, asked.status))
+        .collect();
+    let _ = std::fs::write(ready.dir.join("requests.txt"), requests.join("\n") + "\n");
+    let (merged, checks) = merge_facts(hub).map_err(failed)?;
+    Ok(Summary {
+        issue_open: issue.open,
+        pr_merged: merged,
+        post_merge_checks: checks,
+        agent_runs: state.total_agent_runs,
+        api_requests: hub.sim.counts().requests,
+        comments: issue.comments.len(),
+    })
+}
+
+fn merge_facts(hub: &Hub) -> Result<(bool, String), crate::sim::github::SimError> {
+    let snapshot = hub.repo.snapshot()?;
+    let merged = hub
+        .repo
+        .prs()?
+        .into_iter()
+        .find_map(|(_, pr)| match pr.standing {
+            PrStanding::Merged(commit, ..) => Some(commit),
+            PrStanding::Open | PrStanding::Closed => None,
+        });
+    let Some(commit) = merged else {
+        return Ok((false, "none".to_owned()));
+    };
+    let checks: Vec<_> = snapshot
+        .checks
+        .iter()
+        .filter(|check| check.sha == commit)
+        .collect();
+    let word = if checks.is_empty() {
+        "none"
+    } else if checks.iter().any(|check| check.conclusion.is_none()) {
+        "pending"
+    } else if checks
+        .iter()
+        .all(|check| check.conclusion.as_deref() == Some("success"))
+    {
+        "success"
+    } else {
+        "failure"
+    };
+    Ok((true, word.to_owned()))
+}

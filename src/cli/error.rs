@@ -1,0 +1,103 @@
+//! What goes wrong on the command line, and the exit status that says which kind it is.
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+/// The kinds, each with its documented exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Wrong arguments.
+    Usage = 2,
+    /// A wrong configuration.
+    Config = 3,
+    /// GitHub, git, the file system, an agent's program.
+    Outside = 4,
+    /// Our own mistake.
+    Bug = 70,
+}
+
+/// An error at the edge: what, why, and the next command.
+#[derive(Debug)]
+pub struct CommandError {
+    kind: Kind,
+    what: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    details: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// An error of a kind; `what` is a lower-case fragment.
+    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self {
+            kind,
+            what: what.into(),
+            source: None,
+            details: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// The outside world refused or failed.
+    pub fn outside(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self {
+            source: Some(source.into()),
+            ..Self::new(Kind::Outside, what)
+        }
+    }
+
+    /// A mistake of ghswarm.
+    pub fn bug(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            source: Some(source.into()),
+            ..Self::new(Kind::Bug, what)
+        }
+    }
+
+    /// Adds a line that is printed as it is: one of several problems, with its place.
+    #[must_use]
+    pub fn detail(mut self, line: impl Into<String>) -> Self {
+        self.details.push(line.into());
+        self
+    }
+
+    /// Lines that are printed as they are.
+    pub fn details(&self) -> &[String] {
+        &self.details
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What to do about it.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// The documented exit status.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind as u8)
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for CommandError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}

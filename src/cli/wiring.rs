@@ -1,0 +1,340 @@
+//! Which adapter fills which door. The only place that knows.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::environment::Env;
+use super::error::{CommandError, Kind};
+use super::{clone, token};
+use crate::adapters::clock::SystemClock;
+use crate::adapters::events::{NoEvents, SqliteEvents};
+use crate::adapters::folders::LocalFolders;
+use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
+use crate::adapters::github::{GitHubAdapter, GitHubSettings};
+use crate::adapters::locks::{self, Home};
+use crate::adapters::memory::FileMemory;
+use crate::adapters::processes::ProcessRuns;
+use crate::comments::redact::{Redactor, names_a_secret};
+use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
+use crate::engine::{
+    AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
+};
+use crate::model::ids::RepoSlug;
+use crate::model::repo::Repository;
+use crate::ports::clock::Clock;
+use crate::ports::events::Events;
+use crate::ports::github::GitHub;
+use crate::ports::memory::Memory;
+use crate::ports::{PortError, Refusal};
+
+/// Name of the file in which a reviewer asks for changes.
+const REVIEW_FILE: &str = ".agent_review.md";
+
+/// What a supervisor is told through its pipe.
+#[derive(Serialize, Deserialize)]
+struct Handoff {
+    api_url: String,
+    slug: RepoSlug,
+    token: String,
+}
+
+/// Reads and checks the configuration.
+pub fn load_config(env: &Env, flag: Option<&Path>) -> Result<Config, CommandError> {
+    let file = find_config(env, flag)?;
+    let text = read_config(&file)?;
+    config::load(&text, &file, &|name| env.get(name)).map_err(|problems| wrong(&file, &problems))
+}
+
+/// Which file is the configuration.
+pub fn find_config(env: &Env, flag: Option<&Path>) -> Result<PathBuf, CommandError> {
+    config::locate(flag, &|name| env.get(name)).map_err(|not_found| {
+        if let Some(there) = not_found.tried.iter().find(|path| path.exists()) {
+            let what = format!("the configuration `{}` is not a file", there.display());
+            return CommandError::new(Kind::Config, what).hint("name a file: --config PATH");
+        }
+        CommandError::new(Kind::Config, not_found.to_string())
+            .hint("write one: ghswarm init")
+            .hint("or see what it does first: ghswarm demo")
+    })
+}
+
+/// The file's text.
+pub fn read_config(file: &Path) -> Result<String, CommandError> {
+    std::fs::read_to_string(file).map_err(|error| {
+        CommandError::new(
+            Kind::Config,
+            format!(
+                "cannot read the configuration `{}`: {error}",
+                file.display()
+            ),
+        )
+    })
+}
+
+/// All that is wrong with the file, each with its place.
+fn wrong(file: &Path, problems: &config::ConfigProblems) -> CommandError {
+    let file = file.display();
+    let what = match problems.0.len() {
+        1 => format!("the configuration `{file}` has a problem"),
+        many => format!("the configuration `{file}` has {many} problems"),
+    };
+    problems
+        .0
+        .iter()
+        .fold(CommandError::new(Kind::Config, what), |error, problem| {
+            let error = error.detail(problem.to_string());
+            match &problem.hint {
+                Some(hint) => error.detail(format!("  hint: {hint}")),
+                None => error,
+            }
+        })
+}
+
+/// The home of this machine, made if it is not there.
+pub fn open_home(config: &Config) -> Result<Home, CommandError> {
+    locks::ensure_home(&config.home).map_err(|error| home_error(&error))
+}
+
+/// What is wrong with the home.
+pub fn home_error(error: &locks::HomeError) -> CommandError {
+    let what = error.to_string();
+    let error = match std::error::Error::source(error) {
+        Some(source) => CommandError::outside(what, source.to_string()),
+        None => CommandError::new(Kind::Outside, what),
+    };
+    error.hint("choose another place for it: GHSWARM_HOME=PATH")
+}
+
+/// Makes everything that one repository needs.
+pub async fn open_repository(
+    env: &Env,
+    home: &Home,
+    config: &RepoConfig,
+) -> Result<RepoEngine, CommandError> {
+    let origin = clone::origin(config)?;
+    let token = token::find(env, config)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let github = connect(config, token.secret.clone(), clock.clone())
+        .map_err(|error| refused(&error, &config.alias))?;
+    let memory = memory(home, config, &token.secret);
+    let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
+        .await
+        .map_err(|error| refused(&error, &config.alias))?;
+    clone::belongs(config, &origin, &facts.slug)?;
+    let world = World {
+        git: Arc::new(CliGit::new(
+            git_settings(env, home, config, &facts, &token.secret),
+            clock.clone(),
+        )),
+        runs: Arc::new(runs(env, home, config, &facts, &token.secret)?),
+        folders: Arc::new(LocalFolders::new(
+            &home.path,
+            run_root(env).as_deref(),
+            facts.id,
+        )),
+        events: events(config),
+        random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
+        memory,
+        github,
+        clock,
+    };
+    Ok(RepoEngine::new(
+        world,
+        config.policy(),
+        settings(env, home, config, &token.secret),
+    ))
+}
+
+/// An answer of GitHub that ends the command, with what to do about it.
+pub fn refused(error: &PortError, alias: &str) -> CommandError {
+    let what = format!("repository `{alias}` cannot be worked on");
+    let hint = match error.refusal() {
+        Some(Refusal::Unauthorised) => {
+            "the token is wrong or expired: check GITHUB_TOKEN, or run: gh auth login"
+        }
+        Some(Refusal::NotFound) => {
+            "check `repo` in the configuration, and that the token may see that repository"
+        }
+        Some(Refusal::Forbidden) => "the token may not do this: check its scopes and its expiry",
+        _ => "check the network and `github.api_url`, then run the command again",
+    };
+    CommandError::outside(what, error.clone()).hint(hint)
+}
+
+/// GitHub, for one repository.
+pub fn connect(
+    config: &RepoConfig,
+    token: SecretString,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn GitHub>, PortError> {
+    let settings = GitHubSettings {
+        api_url: config.github.api_url.clone(),
+        write_spacing: config.github.write_spacing,
+        ..GitHubSettings::new(config.repo.clone(), token)
+    };
+    Ok(Arc::new(GitHubAdapter::new(settings, clock)?))
+}
+
+/// Derived data: one folder for each repository and token, since what was seen depends on who looked.
+fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
+    let who = format!("{} {}", config.github.api_url, token.expose_secret());
+    let who = crate::model::trust::text_hash("memory", &who);
+    let name = format!("{}__{}-{}", config.repo.owner, config.repo.name, &who[..8]);
+    Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
+}
+
+/// How the clone is worked on.
+pub fn git_settings(
+    env: &Env,
+    home: &Home,
+    config: &RepoConfig,
+    facts: &Repository,
+    token: &SecretString,
+) -> CliGitSettings {
+    CliGitSettings {
+        namespace: config.lease.namespace.clone(),
+        env: config.env.clone(),
+        ssh_command: env.get("GIT_SSH_COMMAND").or_else(|| env.get("GIT_SSH")),
+        http_header: loopback_header(&config.github.api_url, token),
+        ..CliGitSettings::of(&config.path, &home.instance, facts.id)
+    }
+}
+
+/// No credential helper knows the demo's server; everywhere else git logs in as the user set it up.
+fn loopback_header(api_url: &str, token: &SecretString) -> Option<HttpHeader> {
+    let rest = api_url.strip_prefix("http://")?;
+    let origin = rest.split('/').next()?;
+    let pair = format!("x-access-token:{}", token.expose_secret());
+    let code = base64::engine::general_purpose::STANDARD.encode(pair);
+    Some(HttpHeader {
+        url: format!("http://{origin}/"),
+        header: format!("Authorization: basic {code}").into(),
+    })
+}
+
+/// Where `AGENT_RUN_ROOT` puts claims and runs.
+pub fn run_root(env: &Env) -> Option<PathBuf> {
+    env.get("AGENT_RUN_ROOT").map(PathBuf::from)
+}
+
+fn runs(
+    env: &Env,
+    home: &Home,
+    config: &RepoConfig,
+    facts: &Repository,
+    token: &SecretString,
+) -> Result<ProcessRuns, CommandError> {
+    let exe = std::env::current_exe()
+        .map_err(|error| CommandError::outside("cannot find this program's own file", error))?;
+    let handoff = Handoff {
+        api_url: config.github.api_url.clone(),
+        slug: config.repo.clone(),
+        token: token.expose_secret().to_owned(),
+    };
+    let handoff = serde_json::to_vec(&handoff)
+        .map_err(|error| CommandError::bug("cannot write a handoff", error))?;
+    let root = run_root(env).unwrap_or_else(|| home.path.join("runs"));
+    Ok(ProcessRuns::new(
+        root.join(facts.id.to_string()),
+        exe,
+        handoff,
+    ))
+}
+
+fn events(config: &RepoConfig) -> Arc<dyn Events> {
+    match &config.event_db {
+        Some(path) => Arc::new(SqliteEvents::new(path)),
+        None => Arc::new(NoEvents),
+    }
+}
+
+fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -> Settings {
+    let secrets = env
+        .secrets()
+        .chain(config_secrets(config))
+        .chain(std::iter::once(token.expose_secret().to_owned()));
+    Settings {
+        alias: config.alias.clone(),
+        slug: config.repo.clone(),
+        base_branch: config.base_branch.clone(),
+        worktree_dir: config.worktree_dir.clone(),
+        implement: agent(&config.agents.implement),
+        simplify: config.agents.simplify.as_ref().map(agent),
+        review: agent(&config.agents.review),
+        setup: config.worktree_setup.clone(),
+        step_clocks: config.verify_clocks,
+        question_file: config.question_file.display().to_string(),
+        review_file: REVIEW_FILE.to_owned(),
+        target: Target {
+            labels: config.target.labels.clone(),
+            assignee: config.target.assignee.clone(),
+            milestone: config.target.milestone.clone(),
+        },
+        host: host_name(),
+        pid: std::process::id(),
+        owner: home.instance.clone(),
+        redactor: Redactor::new(secrets),
+    }
+}
+
+/// Secrets that stand in the configuration itself.
+fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
+    let agents = [Some(&config.agents.implement), Some(&config.agents.review)];
+    let agents = agents
+        .into_iter()
+        .chain([config.agents.simplify.as_ref()])
+        .flatten();
+    let maps: Vec<&BTreeMap<String, String>> = agents
+        .map(|agent| &agent.env)
+        .chain([&config.env])
+        .collect();
+    maps.into_iter()
+        .flat_map(BTreeMap::iter)
+        .filter(|(name, _)| names_a_secret(name))
+        .map(|(_, value)| value.clone())
+}
+
+fn agent(config: &AgentConfig) -> AgentSettings {
+    AgentSettings {
+        commands: config.commands.clone(),
+        clocks: config.clocks,
+        env: config.env.clone(),
+        env_remove: config.env_remove.clone(),
+        env_clear: config.env_clear.clone(),
+        github: match config.github {
+            AgentGithub::None => GithubAccess::None,
+            AgentGithub::Inherit => GithubAccess::Inherit,
+        },
+    }
+}
+
+fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The GitHub of a supervisor, from what was handed over.
+pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHub>>> {
+    if handoff == b"{}" {
+        return Ok(None);
+    }
+    let handoff: Handoff = serde_json::from_slice(handoff).context("the handoff is damaged")?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let token = SecretString::from(handoff.token);
+    let settings = GitHubSettings {
+        api_url: handoff.api_url,
+        // A renewal must not wait behind a spacing meant for the engine's writes.
+        write_spacing: Duration::ZERO,
+        ..GitHubSettings::new(handoff.slug, token)
+    };
+    Ok(Some(Arc::new(GitHubAdapter::new(settings, clock)?)))
+}
