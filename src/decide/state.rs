@@ -7,7 +7,7 @@ use crate::model::phase::Phase;
 use crate::model::pr::PrState;
 use crate::model::run::RunKey;
 use crate::model::state::{BlockedReason, IssueState};
-use crate::model::trust::TextTrust;
+use crate::model::trust::{TextTrust, acted_text};
 
 use super::effect::{Effect, StateWrite};
 use super::view::{StateSource, View};
@@ -20,9 +20,10 @@ pub(super) fn resolve(
     checkpoint: Option<&Checkpoint>,
     trust: &TextTrust,
 ) -> (IssueState, StateSource) {
+    // A checkpoint that was posted with the claim, before any state was written, restores nothing.
     let copy = checkpoint
         .and_then(|c| c.state.clone())
-        .filter(|state| is_here(seen, state));
+        .filter(|state| state.rev > 0 && is_here(seen, state));
     // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
     if !matches!(trust, TextTrust::Trusted) {
         return copy.map_or_else(
@@ -111,7 +112,23 @@ pub(super) fn lost_edits<'a>(view: &View<'a>) -> Vec<&'a BodyEdit> {
         .find(|(_, edit)| is_our_write(view, edit))
         .map(|(index, _)| index);
     let Some(ours) = ours else { return Vec::new() };
-    edits[base + 1..ours].iter().collect()
+    // Writes of ours in between belong to a row of effects that one look served for.
+    let written = &edits[ours];
+    edits[base + 1..ours]
+        .iter()
+        .filter(|edit| !is_kept(view, edit, written))
+        .collect()
+}
+
+/// An edit by us that says, ticks aside, what our later write says: nothing of it is lost. The operator
+/// also writes as a person, so who it was is not enough.
+fn is_kept(view: &View<'_>, edit: &BodyEdit, ours: &BodyEdit) -> bool {
+    let by_us = edit
+        .editor
+        .as_ref()
+        .is_some_and(|e| e.login == *view.operator());
+    let said = |edit: &BodyEdit| edit.text.as_deref().map(|text| acted_text("", text));
+    by_us && said(edit) == said(ours)
 }
 
 fn is_our_write(view: &View<'_>, edit: &BodyEdit) -> bool {

@@ -221,6 +221,13 @@ fn summary(hub: &Hub, ready: &Ready) -> Result<Summary, CommandError> {
     // What people would read in the browser.
     let page = format!("# {}\n\n{}\n", issue.title, issue.body);
     let _ = std::fs::write(ready.dir.join("issue.md"), page);
+    let requests: Vec<String> = hub
+        .sim
+        .requests()
+        .iter()
+        .map(|asked| format!("{} {} {}", asked.method, asked.path, asked.status))
+        .collect();
+    let _ = std::fs::write(ready.dir.join("requests.txt"), requests.join("\n") + "\n");
     let (merged, checks) = merge_facts(hub).map_err(failed)?;
     Ok(Summary {
         issue_open: issue.open,
