@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::given::{
-    Checkpoint, Given, PR, branch, checks, ended, lease, lease_ref, login, sha, slot_ref,
-    start_time, succeeded,
+    Checkpoint, Given, PR, branch, checks, ended, lease, lease_ref, login, sha, slot_ref, succeeded,
 };
 use crate::decide::Effect;
 use crate::decide::effect::{ClaimPlan, Mirror, RunPlan, Signals, StateWrite, StatusChange};
@@ -301,7 +300,7 @@ impl Given {
     }
 
     /// The runs that are alive end: agents leave work, steps are green.
-    fn finish_runs(&mut self) -> bool {
+    fn finish_runs(&mut self) {
         let live: Vec<RunKey> = self
             .seen
             .local
@@ -316,19 +315,13 @@ impl Given {
                 self.tree(|tree| tree.dirty = true);
             }
         }
-        !live.is_empty()
     }
 
     /// Everybody else does what they can: time passes, runs end, checks turn green, people approve,
     /// resume and lift their holds. What is over for good stays over.
     pub(super) fn answer(&mut self) {
         self.seen.look.at += Duration::from_secs(5 * 3600);
-        let now = self.now();
         self.finish_runs();
-        // Another holder that is alive is none of our business here: all leases run out.
-        for commit in self.seen.look.leases.values_mut() {
-            commit.date = commit.date.max(start_time() - Duration::from_secs(3600));
-        }
         for pr in self
             .seen
             .look
@@ -355,6 +348,10 @@ impl Given {
         self.issue()
             .labels
             .retain(|label| label != "do-not-dispatch");
-        debug_assert!(self.now() >= now);
+        let title = self.issue().title.clone();
+        let hash = crate::model::trust::text_hash(&title, &self.text);
+        *self = self
+            .clone()
+            .comment("ann", &format!("/ghswarm approve {}", &hash[..16]));
     }
 }
