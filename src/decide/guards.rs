@@ -381,7 +381,13 @@ fn spec(view: &View<'_>) -> Option<Decision> {
 fn backoff(view: &View<'_>) -> Option<Decision> {
     let until = view.state.wait_until?;
     let waiting = view.now < until && !view.seen.order.now;
-    waiting.then(|| Decision::wait_until(until, Why::Backoff { until }))
+    let wait = Decision::wait_until(until, Why::Backoff { until });
+    // Nobody needs the lease, or the slot, for a wait.
+    let rest = || match view.live_run() {
+        Some(_) => wait.clone(),
+        None => view.rest(Status::Idle, ClaimLabel::Keep, wait.clone()),
+    };
+    waiting.then(rest)
 }
 
 /// While no supervisor renews, the holder does.

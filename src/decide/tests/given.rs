@@ -1,30 +1,28 @@
 //! A valid snapshot to start from, and what tests name that differs.
 
+pub(super) use super::parts::*;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::decide::policy::{AgentNames, ApprovalRule};
 use crate::decide::view::View;
 use crate::decide::{Decision, Order, Policy, Snapshot, decide};
 use crate::model::body::{BodyChange, rewrite};
-use crate::model::checks::{Check, CheckOutcome, CommitChecks};
+use crate::model::checks::CheckOutcome;
 use crate::model::claim::ClaimRecord;
 use crate::model::comment::{LockBy, LockMarker, render_lock, render_mirrored_state, render_run};
 use crate::model::ids::{
-    BranchName, ClaimId, CommentId, Epoch, IssueNumber, Login, PrNumber, RefName, RepoId, Sha,
-    Timestamp,
+    BranchName, ClaimId, CommentId, Epoch, IssueNumber, PrNumber, RefName, RepoId, Timestamp,
 };
-use crate::model::issue::{Actor, Association, Comment, Issue, Labelled};
-use crate::model::labels::LabelNames;
-use crate::model::lease::{LeaseCommit, LeaseMargins, LeaseMessage};
+use crate::model::issue::{Association, Comment, Issue, Labelled};
 use crate::model::local::{LocalFacts, Worktree};
 use crate::model::look::{BaseTip, Look};
 use crate::model::phase::Phase;
-use crate::model::pr::{MergeMethod, Mergeable, PrState, PullRequest};
+use crate::model::pr::{Mergeable, PrState, PullRequest};
 use crate::model::repo::Repository;
-use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
+use crate::model::run::{RunFacts, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 pub(super) const ISSUE: IssueNumber = IssueNumber(42);
@@ -34,45 +32,6 @@ pub(super) const OTHER_CLAIM: &str = "c-other";
 /// The head that our worktree, branch and pull request are at unless a test says otherwise.
 pub(super) const HEAD: char = 'a';
 const SPEC: &str = "Do it.\n\n- [ ] first\n\n<!-- GHSWARM_VERIFY_START\nverify: make test\nGHSWARM_VERIFY_END -->\n";
-
-pub(super) fn sha(digit: char) -> Sha {
-    Sha::new(digit.to_string().repeat(40)).unwrap()
-}
-
-pub(super) fn login(name: &str) -> Login {
-    Login::new(name).unwrap()
-}
-
-pub(super) fn branch() -> BranchName {
-    BranchName::new("issue-42").unwrap()
-}
-
-pub(super) fn ref_name(name: &str) -> RefName {
-    RefName::new(name).unwrap()
-}
-
-pub(super) fn lease_ref() -> RefName {
-    ref_name("refs/leases/issue-42")
-}
-
-pub(super) fn slot_ref() -> RefName {
-    ref_name("refs/leases/slot-1")
-}
-
-pub(super) fn wip_ref() -> RefName {
-    ref_name("refs/leases/wip/issue-42")
-}
-
-pub(super) fn start_time() -> Timestamp {
-    "2026-01-02T12:00:00Z".parse().unwrap()
-}
-
-fn person(name: &str) -> Actor {
-    Actor {
-        login: login(name),
-        is_bot: false,
-    }
-}
 
 /// A snapshot in the making: body and checkpoint are rendered when it is decided on.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,40 +53,6 @@ pub(super) struct Given {
 pub(super) struct Checkpoint {
     pub(super) state: IssueState,
     pub(super) claim: Option<ClaimId>,
-}
-
-pub(super) fn policy() -> Policy {
-    let minutes = |m: u64| Duration::from_secs(m * 60);
-    Policy {
-        labels: LabelNames::default(),
-        marker: "claude-lock".to_owned(),
-        namespace: "leases".to_owned(),
-        lease_ttl: minutes(30),
-        lease_margins: LeaseMargins::default(),
-        slots: 1,
-        stale_window: minutes(24 * 60),
-        lock_ttl: minutes(240),
-        trusted_associations: vec![Association::Owner, Association::Member],
-        trusted_logins: Vec::new(),
-        trusted_bots: Vec::new(),
-        target_assignee: None,
-        branch_prefix: "issue-".to_owned(),
-        max_retries: 3,
-        max_agent_runs: 10,
-        simplify: false,
-        setup: false,
-        approval: ApprovalRule::None,
-        merge_method: MergeMethod::Squash,
-        post_merge_ci: true,
-        post_merge_grace: minutes(3),
-        ci_start_grace: minutes(3),
-        delete_branch: true,
-        agent_names: AgentNames {
-            implement: "claude".to_owned(),
-            simplify: "codex".to_owned(),
-            review: "gemini".to_owned(),
-        },
-    }
 }
 
 /// A fresh, trusted, well-specified issue that nobody claims.
@@ -214,31 +139,6 @@ pub(super) fn in_phase(phase: Phase) -> Given {
     phase.name().clone_into(&mut state.phase);
     given.state = Some(state);
     given
-}
-
-/// A lease commit that carries `claim`.
-pub(super) fn lease(name: &RefName, claim: &str, epoch: i64, date: Timestamp) -> LeaseCommit {
-    let message = LeaseMessage {
-        v: 1,
-        issue: ISSUE,
-        owner: Some(format!("owner of {claim}")),
-        ttl_min: 30,
-        ttl_ms: None,
-        claim: Some(ClaimId::new(claim).unwrap()),
-        n: Some("n".to_owned()),
-        epoch: Some(Epoch(epoch)),
-        by: Some("loop".to_owned()),
-        host: None,
-        pid: None,
-        agent: None,
-        stolen_from: None,
-    };
-    LeaseCommit {
-        name: name.clone(),
-        oid: sha('c'),
-        date,
-        message: message.render(),
-    }
 }
 
 impl Given {
@@ -514,56 +414,5 @@ impl Given {
         let seen = self.rendered();
         let view = View::of(&seen, &self.policy, self.now()).ok()?;
         Some((view.state.clone(), view.phase()))
-    }
-}
-
-/// The run of this kind under our claim's first attempt.
-pub(super) fn run_key(kind: RunKind) -> RunKey {
-    RunKey {
-        issue: ISSUE,
-        epoch: Epoch(200),
-        seq: 1,
-        kind,
-    }
-}
-
-pub(super) fn running() -> RunStatus {
-    RunStatus::Running {
-        since: start_time(),
-        frozen: false,
-    }
-}
-
-pub(super) fn ended(end: RunEnd, code: Option<i32>) -> RunStatus {
-    RunStatus::Ended(RunExit {
-        end,
-        code,
-        signal: None,
-        command: 0,
-        started_at: start_time(),
-        ended_at: start_time(),
-        quarantined: false,
-        note: None,
-    })
-}
-
-pub(super) fn succeeded() -> RunStatus {
-    ended(RunEnd::Exited, Some(0))
-}
-
-pub(super) fn failed() -> RunStatus {
-    ended(RunEnd::Exited, Some(1))
-}
-
-pub(super) fn checks(head: char, outcomes: &[CheckOutcome]) -> CommitChecks {
-    let check = |(index, outcome): (usize, &CheckOutcome)| Check {
-        name: format!("check {index}"),
-        outcome: *outcome,
-        url: None,
-        description: None,
-    };
-    CommitChecks {
-        sha: sha(head),
-        checks: outcomes.iter().enumerate().map(check).collect(),
     }
 }

@@ -198,6 +198,10 @@ impl Small {
     }
 
     fn with_run(self, given: Given) -> Given {
+        // The write that reserves a run leaves `start`.
+        if self.phase == Phase::Start {
+            return given;
+        }
         let kind = match self.phase {
             Phase::Simplify => RunKind::Simplify,
             Phase::AiReview => RunKind::Review,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::given::{
-    Checkpoint, Given, PR, branch, checks, ended, lease, lease_ref, login, sha, slot_ref, succeeded,
+    Checkpoint, Given, PR, branch, checks, ended, lease, lease_ref, login, sha, succeeded,
 };
 use crate::decide::Effect;
 use crate::decide::effect::{ClaimPlan, Mirror, RunPlan, Signals, StateWrite, StatusChange};
