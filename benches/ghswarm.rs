@@ -25,12 +25,23 @@ use world::{World, body};
 const ISSUES: u64 = 1000;
 
 fn bodies(c: &mut Criterion) {
-    let prose = "A paragraph with `code`, *words* and a [link](https://example.com).\n\n".repeat(300);
-    let text = format!("{}\n{prose}\n- [ ] the last task\n", body(&["first", "second"]));
+    let prose =
+        "A paragraph with `code`, *words* and a [link](https://example.com).\n\n".repeat(300);
+    let text = format!(
+        "{}\n{prose}\n- [ ] the last task\n",
+        body(&["first", "second"])
+    );
     c.bench_function("body: parse 20 KB", |b| b.iter(|| parse(black_box(&text))));
-    let state = IssueState { rev: 7, ..IssueState::default() };
+    let state = IssueState {
+        rev: 7,
+        ..IssueState::default()
+    };
     let tick = ["first".to_owned()];
-    let change = BodyChange { state: Some(&state), pr_url: None, tick: &tick };
+    let change = BodyChange {
+        state: Some(&state),
+        pr_url: None,
+        tick: &tick,
+    };
     c.bench_function("body: rewrite 20 KB", |b| {
         b.iter(|| rewrite(black_box(&text), &change).unwrap());
     });
@@ -40,7 +51,9 @@ fn decisions(c: &mut Criterion) {
     let world = World::new();
     let issue = world.opens_issue("Do it");
     let engine = world.a().engine();
-    let explained = world.wait(engine.explain(IssueNumber(issue), &Order::default())).unwrap();
+    let explained = world
+        .wait(engine.explain(IssueNumber(issue), &Order::default()))
+        .unwrap();
     let seen = explained.seen;
     c.bench_function("decide: a free issue", |b| {
         b.iter(|| decide(black_box(&seen), &engine.policy, seen.look.at));
@@ -59,7 +72,7 @@ fn cycles(c: &mut Criterion) {
     group.bench_function("first look at each", |b| {
         b.iter(|| {
             host.restart();
-            host.home.memory().forget();
+            host.home.memory().clear();
             world.cycle(&host)
         });
     });
@@ -72,7 +85,9 @@ fn start_up(c: &mut Criterion) {
     c.bench_function("start-up: ghswarm --version", |b| {
         b.iter(|| Command::new(program).arg("--version").output().unwrap());
     });
-    c.bench_function("start-up: true", |b| b.iter(|| Command::new("true").output().unwrap()));
+    c.bench_function("start-up: true", |b| {
+        b.iter(|| Command::new("true").output().unwrap())
+    });
 }
 
 criterion_group!(benches, bodies, decisions, cycles, start_up);
