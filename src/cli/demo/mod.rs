@@ -88,7 +88,7 @@ fn tell(
     let outcome = last.map_or("unknown", |issue| issue.outcome);
     let done = outcome == "done" && summary.pr_merged && !summary.issue_open;
     output::say(&format!(
-        "\n{} in {seconds:.1} s: {} agent runs, {} API requests, {} comments",
+        "\n{} in {seconds:.1} s: agent runs {}, API requests {}, comments {}",
         if done { "done" } else { outcome },
         summary.agent_runs,
         summary.api_requests,
