@@ -11,4 +11,5 @@
 mod adapter_github;
 mod adapter_sim;
 mod contracts;
+mod e2e;
 mod processes;
