@@ -9,7 +9,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{output, wiring};
 use crate::config::{Config, RepoConfig};
-use crate::engine::cycle::Watch;
+use crate::engine::cycle::{Watch, Woken};
 use crate::engine::{CycleReport, IssueReport, RepoEngine};
 use crate::model::ids::IssueNumber;
 
@@ -75,17 +75,27 @@ pub async fn cycle(
 
 /// Cycles until nothing but people can change anything.
 async fn until_settled(opened: &Opened, lines: &Lines) -> CycleReport {
+    let mut woken = Woken::TimePassed;
     loop {
-        let report = opened.engine.cycle(lines).await;
-        if report.settled() {
+        let report = turn(opened, lines, woken).await;
+        // Only a whole cycle has seen everything.
+        if woken == Woken::TimePassed && report.settled() {
             return report;
         }
-        if let Some(trouble) = &report.trouble {
-            output::say(&format!("waiting: {trouble}"));
-        }
-        let issues: Vec<IssueNumber> = report.issues.iter().map(|issue| issue.issue).collect();
-        opened.engine.rest(&issues, opened.poll).await;
+        woken = opened.engine.rest(opened.poll).await;
     }
+}
+
+/// A whole cycle, or only what an ended run left to do.
+async fn turn(opened: &Opened, lines: &Lines, woken: Woken) -> CycleReport {
+    let report = match woken {
+        Woken::TimePassed => opened.engine.cycle(lines).await,
+        Woken::RunEnded => opened.engine.go_on(lines).await,
+    };
+    if let Some(trouble) = &report.trouble {
+        output::say(&format!("waiting: {trouble}"));
+    }
+    report
 }
 
 /// `ghswarm loop` in the foreground: ends at a signal; runs go on under their supervisors.
@@ -102,14 +112,10 @@ pub async fn run_loop(
     for opened in repositories {
         let lines = lines.clone();
         tasks.spawn(async move {
+            let mut woken = Woken::TimePassed;
             loop {
-                let report = opened.engine.cycle(&*lines).await;
-                if let Some(trouble) = &report.trouble {
-                    output::say(&format!("waiting: {trouble}"));
-                }
-                let issues: Vec<IssueNumber> =
-                    report.issues.iter().map(|issue| issue.issue).collect();
-                opened.engine.rest(&issues, opened.poll).await;
+                turn(&opened, &lines, woken).await;
+                woken = opened.engine.rest(opened.poll).await;
             }
         });
     }

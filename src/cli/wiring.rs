@@ -102,7 +102,10 @@ pub async fn open_repository(
         .await
         .map_err(|error| refused(&error, &config.alias))?;
     let world = World {
-        git: Arc::new(git(env, home, config, &facts, &token.secret, &clock)),
+        git: Arc::new(CliGit::new(
+            git_settings(env, home, config, &facts, &token.secret),
+            clock.clone(),
+        )),
         runs: Arc::new(runs(env, home, config, &facts, &token.secret)?),
         folders: Arc::new(LocalFolders::new(
             &home.path,
@@ -159,22 +162,20 @@ fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Mem
     Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
 }
 
-fn git(
+fn git_settings(
     env: &Env,
     home: &Home,
     config: &RepoConfig,
     facts: &Repository,
     token: &SecretString,
-    clock: &Arc<dyn Clock>,
-) -> CliGit {
-    let settings = CliGitSettings {
+) -> CliGitSettings {
+    CliGitSettings {
         namespace: config.lease.namespace.clone(),
         env: config.env.clone(),
         ssh_command: env.get("GIT_SSH_COMMAND").or_else(|| env.get("GIT_SSH")),
         http_header: loopback_header(&config.github.api_url, token),
         ..CliGitSettings::of(&config.path, &home.instance, facts.id)
-    };
-    CliGit::new(settings, clock.clone())
+    }
 }
 
 /// No credential helper knows the demo's server; everywhere else git logs in as the user set it up.

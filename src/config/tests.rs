@@ -2,6 +2,7 @@
 
 mod example;
 mod feature_problems;
+mod locating;
 mod shape_problems;
 mod value_problems;
 mod values;

@@ -8,7 +8,7 @@ use crate::model::state::{BlockedReason, IssueState};
 use crate::model::trust::TextTrust;
 
 use super::effect::{CommentAbout, Effect, KeyedComment};
-use super::guards::ClaimLabel;
+use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 

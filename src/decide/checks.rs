@@ -26,46 +26,42 @@ pub enum Verdict {
 
 /// Judges. Red beats everything (there is no use in waiting), unclear beats pending.
 pub fn judge(checks: &CommitChecks) -> Verdict {
-    let named = |wanted: &dyn Fn(CheckOutcome) -> bool| -> Vec<String> {
-        checks
-            .checks
-            .iter()
-            .filter(|c| wanted(c.outcome))
-            .map(|c| c.name.clone())
-            .collect()
+    let named = |wanted: fn(CheckOutcome) -> bool| -> Vec<String> {
+        let checks = checks.checks.iter().filter(|c| wanted(c.outcome));
+        checks.map(|c| c.name.clone()).collect()
     };
-    let red = named(&|o| matches!(o, CheckOutcome::Failure | CheckOutcome::TimedOut));
+    let red = named(is_red);
     if !red.is_empty() {
         return Verdict::Red(red);
     }
-    let unclear = named(&|o| {
-        matches!(
-            o,
-            CheckOutcome::ActionRequired
-                | CheckOutcome::Cancelled
-                | CheckOutcome::Stale
-                | CheckOutcome::Unknown
-        )
-    });
+    let unclear = named(is_unclear);
     if !unclear.is_empty() {
         return Verdict::Unclear(unclear);
     }
     let total = checks.checks.len();
-    let pending = named(&|o| o == CheckOutcome::Pending).len();
+    let pending = named(|o| o == CheckOutcome::Pending).len();
     if total == 0 {
         Verdict::NoneYet
     } else if pending > 0 {
-        Verdict::Pending {
-            done: total - pending,
-            total,
-        }
-    } else if checks
-        .checks
-        .iter()
-        .any(|c| c.outcome == CheckOutcome::Success)
-    {
-        Verdict::Green
-    } else {
+        let done = total - pending;
+        Verdict::Pending { done, total }
+    } else if named(|o| o == CheckOutcome::Success).is_empty() {
         Verdict::NothingRan
+    } else {
+        Verdict::Green
     }
+}
+
+fn is_red(outcome: CheckOutcome) -> bool {
+    matches!(outcome, CheckOutcome::Failure | CheckOutcome::TimedOut)
+}
+
+fn is_unclear(outcome: CheckOutcome) -> bool {
+    matches!(
+        outcome,
+        CheckOutcome::ActionRequired
+            | CheckOutcome::Cancelled
+            | CheckOutcome::Stale
+            | CheckOutcome::Unknown
+    )
 }

@@ -59,34 +59,31 @@ impl View<'_> {
             });
         };
         let from = self.lease_commit().cloned();
-        let stolen_from = match (&self.lease, &from) {
-            (LeaseReading::Held { message, .. }, Some(commit)) => Some(StolenFrom {
-                holder: holder(message),
-                since: commit.date,
-            }),
-            (LeaseReading::Odd { .. }, Some(commit)) => Some(StolenFrom {
-                holder: "an unknown tool".to_owned(),
-                since: commit.date,
-            }),
-            _ => None,
-        };
         let plan = ClaimPlan {
-            stolen_from,
+            stolen_from: self.displaced(from.as_ref()),
             epoch: next_epoch(from.as_ref(), self.now),
             from,
             slot,
             tree: base.tree.clone(),
         };
-        let why = match &self.lease {
-            LeaseReading::Held { message, .. } => Why::LeaseExpired {
-                holder: holder(message),
+        let why = match &plan.stolen_from {
+            Some(stolen) => Why::LeaseExpired {
+                holder: stolen.holder.clone(),
             },
-            LeaseReading::Odd { .. } => Why::LeaseExpired {
-                holder: "an unknown tool".to_owned(),
-            },
-            LeaseReading::Free | LeaseReading::Tombstone => Why::FreeToClaim,
+            None => Why::FreeToClaim,
         };
         Decision::act(Effect::Claim(plan), why)
+    }
+
+    /// Whose expired lease a claim would take over.
+    fn displaced(&self, lease: Option<&LeaseCommit>) -> Option<StolenFrom> {
+        let holder = match &self.lease {
+            LeaseReading::Free | LeaseReading::Tombstone => return None,
+            LeaseReading::Held { message, .. } => holder(message),
+            LeaseReading::Odd { .. } => "an unknown tool".to_owned(),
+        };
+        let since = lease?.date;
+        Some(StolenFrom { holder, since })
     }
 
     /// The first thing that forbids a claim.

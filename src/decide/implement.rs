@@ -1,5 +1,6 @@
 //! `start` and `implement`: the agent works on the open tasks, the verify steps judge.
 
+use crate::model::ids::Sha;
 use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::BlockedReason;
@@ -43,18 +44,20 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     if let Some(decision) = view.before_run() {
         return decision;
     }
+    advance(view, run, &tree.head)
+}
+
+/// The tasks that were handed over are ticked; what was added during the run is worked on next.
+fn advance(view: &View<'_>, run: &RunFacts, head: &Sha) -> Decision {
     let mut state = view.next_state();
     state.iteration = 0;
     state.pending_questions = None;
-    state.head_sha = Some(tree.head.clone());
+    state.head_sha = Some(head.clone());
     if view.has_verify_steps() {
-        state.verified_sha = Some(tree.head.clone());
+        state.verified_sha = Some(head.clone());
     }
-    let left = view
-        .open_tasks()
-        .iter()
-        .any(|task| !run.tasks.contains(task));
-    let next = if left {
+    let open = view.open_tasks();
+    let next = if open.iter().any(|task| !run.tasks.contains(task)) {
         RunKind::Implement
     } else if view.policy.simplify {
         RunKind::Simplify
@@ -62,14 +65,10 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
         RunKind::Review
     };
     let state = runs::advance_to(view, state, next);
-    let end = view.run_end();
-    view.write_ticking(
-        state,
-        run.tasks.clone(),
-        Why::RunEnded {
-            kind: RunKind::Implement,
-            ok: true,
-            end,
-        },
-    )
+    let why = Why::RunEnded {
+        kind: RunKind::Implement,
+        ok: true,
+        end: view.run_end(),
+    };
+    view.write_ticking(state, run.tasks.clone(), why)
 }

@@ -2,7 +2,7 @@
 
 use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
-use crate::model::state::BlockedReason;
+use crate::model::state::{BlockedReason, IssueState};
 
 use super::runs::{self, Progress};
 use super::view::View;
@@ -58,11 +58,15 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     if changed && view.has_verify_steps() {
         state.verified_sha = Some(tree.head.clone());
     }
-    let end = view.run_end();
+    pass(view, state, kind)
+}
+
+/// On to the next pair of eyes, or to the pull request.
+fn pass(view: &View<'_>, mut state: IssueState, kind: RunKind) -> Decision {
     let why = Why::RunEnded {
         kind,
         ok: true,
-        end,
+        end: view.run_end(),
     };
     if kind == RunKind::Simplify {
         if let Some(decision) = view.before_run() {

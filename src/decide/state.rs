@@ -7,7 +7,7 @@ use crate::model::phase::Phase;
 use crate::model::pr::PrState;
 use crate::model::run::RunKey;
 use crate::model::state::{BlockedReason, IssueState};
-use crate::model::trust::TextTrust;
+use crate::model::trust::{TextTrust, acted_text};
 
 use super::effect::{Effect, StateWrite};
 use super::view::{StateSource, View};
@@ -112,7 +112,23 @@ pub(super) fn lost_edits<'a>(view: &View<'a>) -> Vec<&'a BodyEdit> {
         .find(|(_, edit)| is_our_write(view, edit))
         .map(|(index, _)| index);
     let Some(ours) = ours else { return Vec::new() };
-    edits[base + 1..ours].iter().collect()
+    // Writes of ours in between belong to a row of effects that one look served for.
+    let written = &edits[ours];
+    edits[base + 1..ours]
+        .iter()
+        .filter(|edit| !is_kept(view, edit, written))
+        .collect()
+}
+
+/// An edit by us that says, ticks aside, what our later write says: nothing of it is lost. The operator
+/// also writes as a person, so who it was is not enough.
+fn is_kept(view: &View<'_>, edit: &BodyEdit, ours: &BodyEdit) -> bool {
+    let by_us = edit
+        .editor
+        .as_ref()
+        .is_some_and(|e| e.login == *view.operator());
+    let said = |edit: &BodyEdit| edit.text.as_deref().map(|text| acted_text("", text));
+    by_us && said(edit) == said(ours)
 }
 
 fn is_our_write(view: &View<'_>, edit: &BodyEdit) -> bool {

@@ -7,7 +7,7 @@ use crate::model::pr::PrState;
 use crate::model::state::BlockedReason;
 
 use super::checks::{Verdict, judge};
-use super::guards::ClaimLabel;
+use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 
@@ -29,37 +29,33 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     if !view.policy.post_merge_ci {
         return finish(view);
     }
-    let Some(checks) = &view.seen.look.merge_checks else {
-        return rest(view, Decision::wait(Why::NoChecksYet { sha: commit }));
-    };
-    match judge(checks) {
-        Verdict::Green => finish(view),
-        Verdict::Pending { done, total } => rest(
-            view,
-            Decision::wait(Why::ChecksPending {
-                done,
-                total,
-                sha: commit,
-            }),
-        ),
-        Verdict::Red(names) => view.block(
-            BlockedReason::MergeCiFailed,
-            format!(
-                "red on the base branch at {}: {}",
-                commit.short(),
-                names.join(", ")
-            ),
-        ),
-        Verdict::Unclear(names) => view.block(
-            BlockedReason::CiUnclear,
-            format!(
-                "cancelled, stale or waiting at {}: {}",
-                commit.short(),
-                names.join(", ")
-            ),
-        ),
-        Verdict::NoneYet | Verdict::NothingRan => no_checks(view, commit, at),
+    match view.seen.look.merge_checks.as_ref().map(judge) {
+        None => rest(view, Decision::wait(Why::NoChecksYet { sha: commit })),
+        Some(verdict) => by_verdict(view, verdict, commit, at),
     }
+}
+
+fn by_verdict(view: &View<'_>, verdict: Verdict, commit: Sha, at: Timestamp) -> Decision {
+    let (reason, detail) = match verdict {
+        Verdict::Green => return finish(view),
+        Verdict::NoneYet | Verdict::NothingRan => return no_checks(view, commit, at),
+        Verdict::Pending { done, total } => {
+            let sha = commit;
+            let why = Why::ChecksPending { done, total, sha };
+            return rest(view, Decision::wait(why));
+        }
+        Verdict::Red(names) => {
+            let (at, names) = (commit.short(), names.join(", "));
+            let detail = format!("red on the base branch at {at}: {names}");
+            (BlockedReason::MergeCiFailed, detail)
+        }
+        Verdict::Unclear(names) => {
+            let (at, names) = (commit.short(), names.join(", "));
+            let detail = format!("cancelled, stale or waiting at {at}: {names}");
+            (BlockedReason::CiUnclear, detail)
+        }
+    };
+    view.block(reason, detail)
 }
 
 fn merge(view: &View<'_>) -> Option<(Sha, Timestamp)> {

@@ -9,8 +9,8 @@ use crate::model::trust::{Command, commands};
 
 use super::checks::{Verdict, judge};
 use super::effect::Effect;
-use super::guards::ClaimLabel;
 use super::policy::ApprovalRule;
+use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 

@@ -8,7 +8,7 @@ use crate::decide::{Order, Why};
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::phase::Phase;
 use crate::model::run::RunStatus;
-use crate::ports::{PortError, PortResult};
+use crate::ports::PortError;
 
 use super::listing::Listing;
 use super::settings::RepoEngine;
@@ -82,6 +82,15 @@ fn waits_for_people(code: &str) -> bool {
     )
 }
 
+/// Why a rest ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// A run of this machine ended: `go_on`.
+    RunEnded,
+    /// It is time for a whole cycle.
+    TimePassed,
+}
+
 /// Told what happens while it happens.
 pub trait Watch: Send + Sync {
     /// An issue's steps came to an end for now.
@@ -89,7 +98,7 @@ pub trait Watch: Send + Sync {
 }
 
 impl RepoEngine {
-    /// One cycle.
+    /// One cycle: lists, then steps every candidate.
     pub async fn cycle(&self, watch: &dyn Watch) -> CycleReport {
         let mut report = CycleReport::default();
         let mut listing = match self.list().await {
@@ -99,27 +108,44 @@ impl RepoEngine {
                 return report;
             }
         };
-        if let Err(error) = self.step_all(&mut listing, &mut report, watch).await {
-            report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+        match self.candidates(&listing) {
+            Ok(issues) => {
+                self.step_all(issues, &mut listing, &mut report, watch)
+                    .await
+            }
+            Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
-        report.asleep = listing
-            .sleepers()
-            .map(|(n, why)| (n, why.to_owned()))
-            .collect();
+        self.keep(&listing);
+        report
+    }
+
+    /// Steps the issues that this home holds, without asking for the listing: after a run has ended
+    /// there is something to do for them, whatever else has changed.
+    pub async fn go_on(&self, watch: &dyn Watch) -> CycleReport {
+        let mut report = CycleReport::default();
+        let mut listing = self.kept_listing();
+        match self.world.folders.claimed_issues() {
+            Ok(issues) => {
+                self.step_all(issues, &mut listing, &mut report, watch)
+                    .await
+            }
+            Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
+        }
         self.keep(&listing);
         report
     }
 
     async fn step_all(
         &self,
+        issues: Vec<IssueNumber>,
         listing: &mut Listing,
         report: &mut CycleReport,
         watch: &dyn Watch,
-    ) -> PortResult<()> {
+    ) {
         let mut slots_taken = false;
-        for issue in self.candidates(listing)? {
+        for issue in issues {
             // Once the slots are taken, an issue that nobody works on here can only hear the same.
-            if slots_taken && self.world.folders.claim(issue)?.is_none() && self.is_fresh(issue) {
+            if slots_taken && self.is_untouched(issue) {
                 continue;
             }
             let advanced = self
@@ -137,18 +163,27 @@ impl RepoEngine {
             watch.issue(&line);
             report.issues.push(line);
             if let StepOutcome::Trouble(error @ PortError::Unavailable { .. }) = advanced.outcome {
-                return Err(error);
+                report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+                break;
             }
         }
-        Ok(())
+        report.asleep = listing
+            .sleepers()
+            .map(|(n, why)| (n, why.to_owned()))
+            .collect();
     }
 
-    /// Does nothing at all exist of the issue on this machine?
-    fn is_fresh(&self, issue: IssueNumber) -> bool {
+    /// Does this home hold no claim on the issue and no run of it?
+    fn is_untouched(&self, issue: IssueNumber) -> bool {
         self.world
-            .runs
-            .facts(issue)
-            .is_ok_and(|runs| runs.is_empty())
+            .folders
+            .claim(issue)
+            .is_ok_and(|claim| claim.is_none())
+            && self
+                .world
+                .runs
+                .facts(issue)
+                .is_ok_and(|runs| runs.is_empty())
     }
 
     /// How an issue's steps ended, for people and programs.
@@ -190,23 +225,31 @@ impl RepoEngine {
     }
 
     /// Waits for at most `time`, or until a run of this machine ends.
-    pub async fn rest(&self, issues: &[IssueNumber], time: Duration) {
-        let running = |engine: &Self| -> usize {
-            let facts = issues
-                .iter()
-                .filter_map(|issue| engine.world.runs.facts(*issue).ok());
-            let alive = |status: &RunStatus| matches!(status, RunStatus::Running { .. });
-            facts.flatten().filter(|run| alive(&run.status)).count()
-        };
-        let before = running(self);
+    pub async fn rest(&self, time: Duration) -> Woken {
+        let before = self.running();
         let until = self.world.clock.boot_time() + time;
         loop {
+            if self.running() < before {
+                return Woken::RunEnded;
+            }
             let left = until.saturating_sub(self.world.clock.boot_time());
-            if left.is_zero() || running(self) < before {
-                return;
+            if left.is_zero() {
+                return Woken::TimePassed;
             }
             self.world.clock.sleep(left.min(RUN_LOOK_EVERY)).await;
         }
+    }
+
+    /// How many runs of this repository are alive on this machine.
+    fn running(&self) -> usize {
+        let issues = self.world.folders.claimed_issues().unwrap_or_default();
+        let facts = issues
+            .iter()
+            .filter_map(|issue| self.world.runs.facts(*issue).ok());
+        facts
+            .flatten()
+            .filter(|run| matches!(run.status, RunStatus::Running { .. }))
+            .count()
     }
 }
 

@@ -42,17 +42,16 @@ impl RepoEngine {
     /// Lists what changed, and answers everything that is known now.
     pub(super) async fn list(&self) -> PortResult<Listing> {
         let now = self.world.clock.now();
-        let kept = self.world.memory.load(MEMORY);
-        let kept = kept.and_then(|text| serde_json::from_str::<Listing>(&text).ok());
-        let rules = self.rules();
-        let mut listing = kept
-            .filter(|kept| kept.rules == rules)
-            .filter(|kept| {
-                kept.full_at
-                    .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
-            })
-            .unwrap_or_default();
-        listing.rules = rules;
+        let mut listing = self.kept_listing();
+        if !listing
+            .full_at
+            .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
+        {
+            listing = Listing {
+                rules: self.rules(),
+                ..Listing::default()
+            };
+        }
         let full = listing.cursor.since.is_none();
         match self.world.github.list_issues(&listing.cursor).await? {
             Listed::Unchanged => {}
@@ -67,6 +66,18 @@ impl RepoEngine {
             }
         }
         Ok(listing)
+    }
+
+    /// What is known from earlier cycles, if it was made under the same rules.
+    pub(super) fn kept_listing(&self) -> Listing {
+        let rules = self.rules();
+        let kept = self.world.memory.load(MEMORY);
+        let kept = kept.and_then(|text| serde_json::from_str::<Listing>(&text).ok());
+        kept.filter(|kept| kept.rules == rules)
+            .unwrap_or_else(|| Listing {
+                rules,
+                ..Listing::default()
+            })
     }
 
     /// Keeps the listing for the next cycle.

@@ -1,8 +1,10 @@
 //! Steps of one issue: observe, decide, perform one effect, and again, until it waits.
 
+use std::time::Duration;
+
 use crate::decide::{Decision, Effect, Order, Snapshot, Why, decide, refused};
 use crate::model::ids::{IssueNumber, Timestamp};
-use crate::model::limits::STEPS_PER_CYCLE_MAX;
+use crate::model::limits::{LOOK_FRESH_FOR, STEPS_PER_CYCLE_MAX};
 use crate::model::phase::Phase;
 use crate::model::state::BlockedReason;
 use crate::ports::events::Event;
@@ -64,7 +66,8 @@ pub struct Advanced {
 
 /// The book-keeping of one `advance`.
 struct Progress {
-    look: Option<Look>,
+    /// What is carried from the step before, and the boot time at which it was asked for.
+    look: Option<(Look, Duration)>,
     order: Order,
     last: Option<(Effect, u32)>,
     trouble: u32,
@@ -119,8 +122,10 @@ impl RepoEngine {
         progress: &mut Progress,
         how_far: HowFar,
     ) -> PortResult<Turn> {
-        let fresh = progress.look.is_none();
-        let look = progress.look.take();
+        let asked = self.world.clock.boot_time();
+        let carried = progress.look.take();
+        let asked = carried.as_ref().map_or(asked, |(_, asked)| *asked);
+        let look = carried.map(|(look, _)| look);
         let mut seen = self.observe(issue, &progress.order, look).await?;
         progress.note(&seen, self);
         let decision = self.decide(&mut seen).await?;
@@ -134,14 +139,16 @@ impl RepoEngine {
         if how_far == HowFar::Decide {
             return Ok(Turn::Stop(StepOutcome::Stepped(why)));
         }
-        // What others see is never decided on facts from before an earlier effect.
-        if effect.is_public() && !fresh {
+        // What others see is never decided on old facts: the lease may be lost by now.
+        let age = self.world.clock.boot_time().saturating_sub(asked);
+        if effect.is_public() && age > self.fresh_for() {
             return Ok(Turn::Again);
         }
         if progress.repeats(&effect) {
             return Ok(Turn::Stop(circle(issue)));
         }
-        self.do_it(issue, &seen, &effect, &why, progress).await?;
+        let known = self.do_it(issue, &seen, &effect, &why, progress).await?;
+        progress.look = known.map(|look| (look, asked));
         progress.end.effects += 1;
         Ok(if how_far == HowFar::OneEffect {
             Turn::Stop(StepOutcome::Stepped(why))
@@ -157,7 +164,7 @@ impl RepoEngine {
         effect: &Effect,
         why: &Why,
         progress: &mut Progress,
-    ) -> PortResult<()> {
+    ) -> PortResult<Option<Look>> {
         let result = self.perform(seen, effect).await;
         self.record_step(issue, progress.end.phase, effect, why, &result);
         let performed = match result {
@@ -171,11 +178,15 @@ impl RepoEngine {
         if matches!(effect, Effect::WriteState(_)) {
             progress.order = Order::default();
         }
-        progress.look = match performed {
+        Ok(match performed {
             Performed::LookAgain => None,
             Performed::Known(look) => Some(*look),
-        };
-        Ok(())
+        })
+    }
+
+    /// How long a look may serve for effects that others see: far below the margin of a lease.
+    fn fresh_for(&self) -> Duration {
+        LOOK_FRESH_FOR.min(self.policy.lease_ttl / 10)
     }
 
     async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {

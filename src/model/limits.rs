@@ -36,6 +36,10 @@ pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
 /// Repository facts are asked again after this.
 pub const REPO_FACTS_FOR: Duration = Duration::from_secs(3600);
 
+/// A look serves for several effects in a row up to this age, provided each one's outcome is known and
+/// entered into it. Effects follow one another within a second or two; a minute is a lease's margin.
+pub const LOOK_FRESH_FOR: Duration = Duration::from_secs(5);
+
 /// Steps one issue may take in a cycle before something is evidently going in a circle.
 pub const STEPS_PER_CYCLE_MAX: u32 = 200;
 

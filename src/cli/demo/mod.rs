@@ -17,7 +17,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{output, wiring};
 use crate::engine::CycleReport;
-use crate::model::ids::IssueNumber;
+use crate::engine::cycle::Woken;
 use crate::ports::clock::Clock as _;
 
 pub use serve::Summary;
@@ -54,8 +54,12 @@ async fn run(env: &Env, ready: &serve::Ready) -> Result<CycleReport, CommandErro
     let mut engine = wiring::open_repository(env, &home, repository).await?;
     let timeline = Arc::new(timeline::Timeline::over(engine.world.events.clone()));
     engine.world.events = timeline.clone();
+    let mut woken = Woken::TimePassed;
     loop {
-        let report = engine.cycle(&*timeline).await;
+        let report = match woken {
+            Woken::TimePassed => engine.cycle(&*timeline).await,
+            Woken::RunEnded => engine.go_on(&*timeline).await,
+        };
         if let Some(trouble) = &report.trouble {
             return Err(CommandError::new(
                 Kind::Outside,
@@ -66,10 +70,10 @@ async fn run(env: &Env, ready: &serve::Ready) -> Result<CycleReport, CommandErro
         let waits = report.issues.iter().any(|issue| {
             issue.outcome == "running" || (issue.outcome == "waiting" && issue.code != "on_hold")
         });
-        if !waits {
+        if !waits && woken == Woken::TimePassed {
             return Ok(report);
         }
-        engine.rest(&[IssueNumber(ready.issue)], POLL).await;
+        woken = engine.rest(POLL).await;
     }
 }
 

@@ -173,7 +173,10 @@ impl RepoEngine {
             SwapOutcome::Stale => Err(stale("release the lease", "it moved")),
             SwapOutcome::Swapped => {
                 self.world.folders.remove_claim(record.issue)?;
-                Ok(Performed::LookAgain)
+                Ok(Performed::noted(seen, |look| {
+                    look.leases
+                        .retain(|name, _| !swaps.iter().any(|swap| swap.name == *name));
+                }))
             }
         }
     }

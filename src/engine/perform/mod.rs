@@ -22,13 +22,30 @@ use super::settings::RepoEngine;
 pub(super) enum Performed {
     /// GitHub has to be looked at again.
     LookAgain,
-    /// Only what is in this look changed, or nothing that others see.
+    /// Nothing changed but what is noted in this look: the old one with the effect's own outcome.
     Known(Box<Look>),
 }
 
 impl Performed {
+    /// Nothing that GitHub shows changed.
     fn same(seen: &Snapshot) -> Self {
         Self::Known(Box::new(seen.look.clone()))
+    }
+
+    /// GitHub confirmed a change; `note` enters it into the look.
+    fn noted(seen: &Snapshot, note: impl FnOnce(&mut Look)) -> Self {
+        let mut look = seen.look.clone();
+        note(&mut look);
+        Self::Known(Box::new(look))
+    }
+
+    /// The same for a change of the issue.
+    fn noted_on_issue(seen: &Snapshot, note: impl FnOnce(&mut Issue)) -> Self {
+        Self::noted(seen, |look| {
+            if let Some(issue) = look.issue.as_mut() {
+                note(issue);
+            }
+        })
     }
 }
 

@@ -28,11 +28,9 @@ impl RepoEngine {
             expected: expected.cloned(),
         };
         match self.world.git.push(&push).await? {
-            PushOutcome::Pushed => {
-                let mut look = seen.look.clone();
+            PushOutcome::Pushed => Ok(Performed::noted(seen, |look| {
                 look.refs.insert(to.clone(), sha.clone());
-                Ok(Performed::Known(Box::new(look)))
-            }
+            })),
             PushOutcome::Stale => Err(stale("push", "the remote moved")),
             PushOutcome::Refused(reason) => Err(PortError::refused(
                 format!("push `{to}`"),
@@ -108,7 +106,10 @@ impl RepoEngine {
             })
             .collect();
         match self.world.github.swap_refs(&swaps).await? {
-            SwapOutcome::Swapped => Ok(Performed::LookAgain),
+            SwapOutcome::Swapped => Ok(Performed::noted(seen, |look| {
+                look.refs
+                    .retain(|name, _| !refs.iter().any(|(gone, _)| gone == name));
+            })),
             SwapOutcome::Stale => Err(stale("delete the branch", "it moved")),
         }
     }

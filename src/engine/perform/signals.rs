@@ -5,10 +5,13 @@ use crate::decide::Snapshot;
 use crate::decide::effect::{CommentAbout, KeyedComment, Mirror, Signals, StatusChange};
 use crate::decide::view::View;
 use crate::model::ids::{CommentId, IssueNumber};
+use crate::model::issue::{Actor, Association, Comment, Issue};
+use crate::model::labels::LabelNames;
 use crate::model::lease::ClaimProof;
 use crate::model::run::{RunFacts, RunStatus};
 use crate::model::state::IssueState;
 use crate::ports::PortResult;
+use crate::ports::github::Look;
 
 use super::super::settings::RepoEngine;
 use super::Performed;
@@ -22,9 +25,11 @@ impl RepoEngine {
         let proof = self.proof(seen)?;
         let issue = Self::number(seen)?;
         let github = &self.world.github;
+        let mut look = seen.look.clone();
         if let Some(notice) = &signals.reclaim {
             let text = self.redact(&comments::reclaim(notice));
-            github.create_comment(&proof, issue.0, &text).await?;
+            let id = github.create_comment(&proof, issue.0, &text).await?;
+            note_comment(&mut look, seen, id, text);
             for login in &notice.unassign {
                 github.remove_assignee(&proof, issue.0, login).await?;
             }
@@ -36,10 +41,16 @@ impl RepoEngine {
         }
         self.place_labels(&proof, issue, signals).await?;
         if let Some(mirror) = &signals.checkpoint {
-            self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state)
+            let text = self.checkpoint_text(seen, &mirror.state)?;
+            let id = self
+                .post_checkpoint(issue, &proof, mirror.comment, &text)
                 .await?;
+            note_comment(&mut look, seen, id, text);
         }
-        Ok(Performed::LookAgain)
+        if let Some(issue) = look.issue.as_mut() {
+            note_signals(issue, signals, seen, &self.policy.labels);
+        }
+        Ok(Performed::Known(Box::new(look)))
     }
 
     /// All new labels first, in one request; then the old ones come off.
@@ -79,7 +90,9 @@ impl RepoEngine {
         for label in &change.remove {
             self.world.github.remove_label(&proof, issue, label).await?;
         }
-        Ok(Performed::LookAgain)
+        Ok(Performed::noted_on_issue(seen, |issue| {
+            note_status(issue, change, &self.policy.labels)
+        }))
     }
 
     pub(super) async fn perform_comment(
@@ -102,11 +115,15 @@ impl RepoEngine {
             CommentAbout::Question => comments::question(&comment.key, issue, &state),
             CommentAbout::StateInvalid(at) => comments::state_invalid(&comment.key, issue, at),
         };
-        self.world
+        let text = self.redact(&text);
+        let id = self
+            .world
             .github
-            .create_comment(&proof, issue.0, &self.redact(&text))
+            .create_comment(&proof, issue.0, &text)
             .await?;
-        Ok(Performed::LookAgain)
+        Ok(Performed::noted(seen, |look| {
+            note_comment(look, seen, id, text)
+        }))
     }
 
     pub(super) async fn perform_mirror(
@@ -115,28 +132,31 @@ impl RepoEngine {
         mirror: &Mirror,
     ) -> PortResult<Performed> {
         let proof = self.proof(seen)?;
-        self.post_checkpoint(seen, &proof, mirror.comment, &mirror.state)
+        let text = self.checkpoint_text(seen, &mirror.state)?;
+        let issue = Self::number(seen)?;
+        let id = self
+            .post_checkpoint(issue, &proof, mirror.comment, &text)
             .await?;
-        Ok(Performed::LookAgain)
+        Ok(Performed::noted(seen, |look| {
+            note_comment(look, seen, id, text)
+        }))
     }
 
     pub(super) async fn post_checkpoint(
         &self,
-        seen: &Snapshot,
+        issue: IssueNumber,
         proof: &ClaimProof,
         comment: Option<CommentId>,
-        state: &IssueState,
-    ) -> PortResult<()> {
-        let issue = Self::number(seen)?;
-        let text = self.checkpoint_text(seen, state)?;
+        text: &str,
+    ) -> PortResult<CommentId> {
         match comment {
-            Some(id) => self.world.github.update_comment(proof, id, &text).await,
-            None => self
+            Some(id) => self
                 .world
                 .github
-                .create_comment(proof, issue.0, &text)
+                .update_comment(proof, id, text)
                 .await
-                .map(|_| ()),
+                .map(|()| id),
+            None => self.world.github.create_comment(proof, issue.0, text).await,
         }
     }
 
@@ -161,6 +181,52 @@ impl RepoEngine {
             state,
             claimant.as_ref(),
         )))
+    }
+}
+
+/// Enters a comment of ours into the look: written, or written over.
+pub(super) fn note_comment(look: &mut Look, seen: &Snapshot, id: CommentId, body: String) {
+    if let Some(comment) = look.comments.iter_mut().find(|comment| comment.id == id) {
+        comment.body = body;
+        return;
+    }
+    let author = Actor {
+        is_bot: seen.repo.operator.is_bot(),
+        login: seen.repo.operator.clone(),
+    };
+    look.comments.push(Comment {
+        id,
+        author: Some(author),
+        association: Association::None,
+        body,
+        created_at: seen.look.at,
+        edited_at: None,
+        editor: None,
+        url: String::new(),
+    });
+}
+
+fn note_signals(issue: &mut Issue, signals: &Signals, seen: &Snapshot, labels: &LabelNames) {
+    if let Some(notice) = &signals.reclaim {
+        issue
+            .assignees
+            .retain(|login| !notice.unassign.contains(login));
+    }
+    if signals.assign {
+        issue.assignees.push(seen.repo.operator.clone());
+    }
+    if signals.label {
+        issue.labels.push(labels.claim.clone());
+    }
+    if let Some(change) = &signals.status {
+        note_status(issue, change, labels);
+    }
+}
+
+fn note_status(issue: &mut Issue, change: &StatusChange, labels: &LabelNames) {
+    issue.labels.retain(|label| !change.remove.contains(label));
+    if !change.present {
+        issue.labels.push(labels.of(&change.to));
     }
 }
 

@@ -3,12 +3,13 @@
 use crate::decide::Snapshot;
 use crate::decide::effect::StateWrite;
 use crate::model::body::{self, BodyChange, StateBlock};
-use crate::model::run::RunStatus;
-use crate::ports::github::IssueChange;
+use crate::model::run::{RunFacts, RunStatus};
+use crate::ports::github::{IssueChange, Look};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::super::settings::RepoEngine;
 use super::Performed;
+use super::signals::note_comment;
 
 /// Whether the issue is closed with the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,18 +24,13 @@ impl RepoEngine {
         seen: &Snapshot,
         write: &StateWrite,
     ) -> PortResult<Performed> {
-        self.write_body(seen, write, Closing::No).await?;
+        let look = self.write_body(seen, write, Closing::No).await?;
         // Results that the state no longer waits for were seen: their supervisors may go.
-        let open = write.state.open_run.as_ref();
-        let live = seen
-            .local
-            .runs
-            .iter()
-            .any(|r| matches!(r.status, RunStatus::Running { .. }));
-        if open.is_none() && !live {
+        let running = |run: &RunFacts| matches!(run.status, RunStatus::Running { .. });
+        if write.state.open_run.is_none() && !seen.local.runs.iter().any(running) {
             self.world.runs.relieve(Self::number(seen)?)?;
         }
-        Ok(Performed::LookAgain)
+        Ok(Performed::Known(Box::new(look)))
     }
 
     pub(super) async fn perform_close(
@@ -42,8 +38,8 @@ impl RepoEngine {
         seen: &Snapshot,
         write: &StateWrite,
     ) -> PortResult<Performed> {
-        self.write_body(seen, write, Closing::Yes).await?;
-        Ok(Performed::LookAgain)
+        let look = self.write_body(seen, write, Closing::Yes).await?;
+        Ok(Performed::Known(Box::new(look)))
     }
 
     async fn write_body(
@@ -51,33 +47,36 @@ impl RepoEngine {
         seen: &Snapshot,
         write: &StateWrite,
         closing: Closing,
-    ) -> PortResult<()> {
+    ) -> PortResult<Look> {
         let proof = self.proof(seen)?;
         let issue = Self::issue(seen)?;
         let mut state = write.state.clone();
         state.blocked_detail = state.blocked_detail.map(|text| self.redact(&text));
         state.pending_questions = state.pending_questions.map(|text| self.redact(&text));
         let checkpoint = self.checkpoint_text(seen, &state)?;
-        let body = self.new_body(&issue.body, write, &state)?;
         let change = IssueChange {
-            body: body.clone(),
+            body: self.new_body(&issue.body, write, &state)?,
             close: closing == Closing::Yes,
             comment: write.mirror.map(|id| (id, checkpoint.clone())),
         };
+        let mut look = seen.look.clone();
         if change != IssueChange::default() {
             let after = self
                 .world
                 .github
                 .update_issue(&proof, issue.number, &change)
                 .await?;
-            if let Some(body) = body.filter(|body| *body != after) {
-                return Err(unproved(&body, &after));
-            }
+            note_change(&mut look, &change, after)?;
         }
-        if write.mirror.is_none() && write.checkpoint_only {
-            self.post_checkpoint(seen, &proof, None, &state).await?;
+        if let Some(id) = write.mirror {
+            note_comment(&mut look, seen, id, checkpoint);
+        } else if write.checkpoint_only {
+            let id = self
+                .post_checkpoint(issue.number, &proof, None, &checkpoint)
+                .await?;
+            note_comment(&mut look, seen, id, checkpoint);
         }
-        Ok(())
+        Ok(look)
     }
 
     /// The body to send; `None` where only the checkpoint is written and nothing is ticked.
@@ -105,6 +104,18 @@ impl RepoEngine {
             PortError::refused("write the state", Refusal::Invalid, error.to_string())
         })
     }
+}
+
+/// Proves a write by what GitHub answered, and enters it into the look.
+fn note_change(look: &mut Look, change: &IssueChange, after: String) -> PortResult<()> {
+    if let Some(sent) = change.body.as_ref().filter(|sent| **sent != after) {
+        return Err(unproved(sent, &after));
+    }
+    if let Some(issue) = look.issue.as_mut() {
+        issue.body = after;
+        issue.open &= !change.close;
+    }
+    Ok(())
 }
 
 /// GitHub took the write and has another text: it normalised something, or somebody was faster.
