@@ -37,7 +37,7 @@ fn an_agent_has_no_token_and_its_push_goes_nowhere() {
     });
     let issue = world.open_issue("Do it", &body(&world.verify_step()));
     let home = world.home("one");
-    home.cycle_wait().assert_done(issue);
+    home.to_done(&world, issue);
     for role in ["implement", "verify", "review"] {
         let env = world.agent_env(role);
         for name in TOKENS {

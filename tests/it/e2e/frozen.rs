@@ -46,7 +46,7 @@ fn a_frozen_holder_is_replaced_and_awake_again_writes_nothing() {
     world.let_go("implement");
 
     // The second waits until the lease has run out, and says so.
-    second.cycle_wait().assert_done(issue);
+    second.to_done(&world, issue);
     let comments = world.issue(issue).comments;
     let said = comments.iter().any(|c| c.body.contains("/reclaim") && c.body.contains("run out"));
     assert!(said, "{comments:#?}");
@@ -91,7 +91,7 @@ fn a_run_without_github_is_paused_and_goes_on() {
     let commits = world.count(0, &[Op::CreateCommit]);
     world.sim.clock.advance(std::time::Duration::from_secs(20));
     proxy.mend();
-    home.cycle_wait().assert_done(issue);
+    home.to_done(&world, issue);
     assert!(world.count(0, &[Op::CreateCommit]) > commits, "the lease was renewed");
     assert_eq!(world.agent_runs(), ["implement", "review"], "nothing is paid twice");
     world.assert_done_once(issue);

@@ -377,6 +377,19 @@ impl Home {
         Cycled::of(ended(child))
     }
 
+    /// Cycles until the issue is done; approval, which people give, is waited for.
+    pub fn to_done(&self, world: &World, issue: u64) {
+        let mut last = None;
+        until(&format!("issue #{issue} is done: {}", self.dir.display()), || {
+            let cycled = self.cycle_wait();
+            let done = cycled.outcome(issue) == "done";
+            assert!(done || cycled.outcome(issue) != "blocked", "{cycled:#?}");
+            last = Some(cycled);
+            (done && !world.issue(issue).open).then_some(())
+        });
+        last.unwrap().assert_done(issue);
+    }
+
     /// The folders of all runs, oldest first.
     pub fn run_folders(&self, issue: u64) -> Vec<PathBuf> {
         let Ok(repositories) = fs::read_dir(self.dir.join("home/runs")) else {
@@ -439,29 +452,20 @@ impl Cycled {
         }
     }
 
-    /// How the issue stands: `done`, `blocked`, `waiting`, `running`.
+    /// How the issue stands: `done`, `blocked`, `waiting`, `running`; the reason's code if it sleeps.
     pub fn outcome(&self, issue: u64) -> &str {
-        self.of_issue(issue)["outcome"].as_str().unwrap_or("none")
-    }
-
-    /// The code of the reason.
-    pub fn code(&self, issue: u64) -> &str {
-        self.of_issue(issue)["code"].as_str().unwrap_or("none")
-    }
-
-    fn of_issue(&self, issue: u64) -> &serde_json::Value {
-        let issues = self.report[0]["issues"].as_array();
-        issues
-            .into_iter()
-            .flatten()
-            .find(|report| report["issue"] == issue)
-            .unwrap_or(&serde_json::Value::Null)
+        let reports = self.report[0]["issues"].as_array().into_iter().flatten();
+        let sleepers = self.report[0]["asleep"].as_array().into_iter().flatten();
+        let stepped = reports.filter(|r| r["issue"] == issue).map(|r| &r["outcome"]);
+        let asleep = sleepers.filter(|s| s[0] == issue).map(|s| &s[1]);
+        let mut words = stepped.chain(asleep);
+        words.find_map(serde_json::Value::as_str).unwrap_or("none")
     }
 
     /// Asserts the end of an issue that went well.
     pub fn assert_done(&self, issue: u64) {
-        assert_eq!(self.outcome(issue), "done", "{self:#?}");
-        assert_eq!(self.status, Some(0), "{self:#?}");
+        assert_eq!(self.outcome(issue), "done", "{}", self.said);
+        assert_eq!(self.status, Some(0), "{}", self.said);
     }
 }
 
