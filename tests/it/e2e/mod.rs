@@ -20,7 +20,7 @@ mod world;
 use std::time::Duration;
 
 /// How long a fact is waited for.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Waits until `fact` is there.
 fn until<T>(what: &str, mut fact: impl FnMut() -> Option<T>) -> T {
@@ -35,8 +35,20 @@ fn until<T>(what: &str, mut fact: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Waits until something is so.
-fn until_so(what: &str, mut is_so: impl FnMut() -> bool) {
-    until(what, || is_so().then_some(()));
+fn until_so(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(comes_true(is_so), "not within {LIMIT:?}: {what}");
+}
+
+/// Does it become so within the limit?
+fn comes_true(mut is_so: impl FnMut() -> bool) -> bool {
+    let pause = Duration::from_millis(20);
+    (0..LIMIT.as_millis() / pause.as_millis()).any(|_| {
+        let so = is_so();
+        if !so {
+            std::thread::sleep(pause);
+        }
+        so
+    })
 }
 
 /// How many rounds: few in the suite, many by `just`.

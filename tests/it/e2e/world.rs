@@ -296,7 +296,12 @@ impl World {
 
     /// No process outlives the work.
     pub fn assert_nothing_runs(&self) {
-        until_so("no process is left", || self.processes().is_empty());
+        let mut last = Vec::new();
+        let is_quiet = || {
+            last = self.processes();
+            last.is_empty()
+        };
+        assert!(super::comes_true(is_quiet), "still there: {:#?}", described(&last));
     }
 
     /// Commits on the default branch, the first one left out.
@@ -467,6 +472,17 @@ impl Cycled {
         assert_eq!(self.outcome(issue), "done", "{}", self.said);
         assert_eq!(self.status, Some(0), "{}", self.said);
     }
+}
+
+/// Name, state and arguments of processes, for a failed test.
+fn described(pids: &[u32]) -> Vec<String> {
+    let file = |pid: &u32, name: &str| fs::read_to_string(format!("/proc/{pid}/{name}"));
+    let line = |pid: &u32| {
+        let stat = file(pid, "stat").unwrap_or_default();
+        let words = file(pid, "cmdline").unwrap_or_default().replace('\0', " ");
+        format!("{words} {stat}")
+    };
+    pids.iter().map(line).collect()
 }
 
 /// Sends a signal; a process that is gone is no matter.
