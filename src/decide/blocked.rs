@@ -80,8 +80,12 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.extra_agent_runs += view.seen.order.more_runs;
     state.open_run = None;
     match blocked {
-        BlockedReason::AgentFailed | BlockedReason::VerifyFailed => state.iteration = 0,
+        BlockedReason::AgentFailed => state.iteration = 0,
         BlockedReason::ReviewFailed => state.review_rounds = 0,
+        BlockedReason::VerifyFailed => {
+            state.iteration = 0;
+            state.review_rounds = 0;
+        }
         BlockedReason::Clarification => {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }

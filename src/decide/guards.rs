@@ -273,13 +273,14 @@ fn edits(view: &View<'_>) -> Option<Decision> {
 
 /// Labels that a person set are orders.
 fn orders(view: &View<'_>) -> Option<Decision> {
-    if view.phase() == Phase::Done || view.state.is_blocked() {
+    if view.phase() == Phase::Done {
         return None;
     }
     match view.status()? {
         Status::Completed => Some(leave(view, Why::CompletedByPerson)),
-        Status::Blocked => blocked_by_person(view),
-        Status::Idle | Status::Busy(_) => None,
+        // On a blocked issue the label is our own.
+        Status::Blocked if !view.state.is_blocked() => blocked_by_person(view),
+        Status::Blocked | Status::Idle | Status::Busy(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::BlockedReason;
 
-use super::runs::{self, Progress};
+use super::runs::{self, Progress, Verified};
 use super::view::View;
 use super::{Decision, Why};
 
@@ -38,8 +38,17 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
             ),
         );
     }
-    if let Some(decision) = runs::verify(view, run) {
-        return decision;
+    match runs::verify(view, run) {
+        Verified::Yes => {}
+        Verified::NotYet(decision) => return decision,
+        Verified::No(detail) => {
+            return runs::retry(
+                view,
+                RunKind::Implement,
+                BlockedReason::VerifyFailed,
+                &detail,
+            );
+        }
     }
     if let Some(decision) = view.before_run() {
         return decision;

@@ -4,7 +4,7 @@ use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::{BlockedReason, IssueState};
 
-use super::runs::{self, Progress};
+use super::runs::{self, Progress, Verified};
 use super::view::View;
 use super::{Decision, Why};
 
@@ -41,15 +41,23 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     };
     // The reviewer may have mended things itself: what is pushed must be what was verified.
     let changed = view.state.head_sha.as_ref() != Some(&tree.head);
-    if changed && let Some(decision) = runs::verify(view, run) {
-        return decision;
+    if changed {
+        match runs::verify(view, run) {
+            Verified::Yes => {}
+            Verified::NotYet(decision) => return decision,
+            Verified::No(detail) => return send_back(view, BlockedReason::VerifyFailed, &detail),
+        }
     }
     let wants_changes = run
         .review
         .as_ref()
         .is_some_and(|text| !text.trim().is_empty());
     if kind == RunKind::Review && wants_changes {
-        return send_back(view);
+        return send_back(
+            view,
+            BlockedReason::ReviewFailed,
+            "the reviewer asks for changes",
+        );
     }
     let mut state = view.next_state();
     state.iteration = 0;
@@ -80,14 +88,13 @@ fn pass(view: &View<'_>, mut state: IssueState, kind: RunKind) -> Decision {
     view.write(state, why)
 }
 
-/// The reviewer asks for changes: back to implement, a limited number of times.
-fn send_back(view: &View<'_>) -> Decision {
+/// Back to implement, a limited number of times: the reviewer asks for changes, or broke something.
+fn send_back(view: &View<'_>, reason: BlockedReason, detail: &str) -> Decision {
     let rounds = view.state.review_rounds + 1;
     let mut state = view.next_state();
     state.review_rounds = rounds;
     if rounds > view.policy.max_retries {
-        let reason = BlockedReason::ReviewFailed;
-        let detail = format!("the reviewer still asks for changes after {rounds} rounds");
+        let detail = format!("after {rounds} rounds of review: {detail}");
         view.mark_blocked(&mut state, reason, detail);
         return view.write(state, Why::Blocking { reason });
     }

@@ -303,27 +303,31 @@ fn save(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-/// Carries the verify steps that follow a run; `None`: they succeeded, or there are none.
-pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
+/// How far the verify steps that follow a run are.
+pub(super) enum Verified {
+    /// They succeeded, or there are none.
+    Yes,
+    /// They have to be started or waited for.
+    NotYet(Decision),
+    /// They failed; this is how, for people.
+    No(String),
+}
+
+/// Carries the verify steps that follow a run.
+pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     if !view.has_verify_steps() {
-        return None;
+        return Verified::Yes;
     }
     let key = view.companion(&run.key, RunKind::Verify);
     match view.run(&key).map(|run| (run, &run.status)) {
         None | Some((_, RunStatus::Reserved)) => {
-            Some(view.before_run().unwrap_or_else(|| start(view, &key)))
+            Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))
         }
-        Some((_, RunStatus::Running { since, frozen })) => Some(going(&key, *since, *frozen)),
-        Some((_, RunStatus::Ended(exit))) if exit.success() => None,
-        Some((verify, RunStatus::Ended(exit))) => {
-            let detail = failure_text(verify, exit);
-            Some(retry(
-                view,
-                RunKind::Implement,
-                BlockedReason::VerifyFailed,
-                &detail,
-            ))
+        Some((_, RunStatus::Running { since, frozen })) => {
+            Verified::NotYet(going(&key, *since, *frozen))
         }
+        Some((_, RunStatus::Ended(exit))) if exit.success() => Verified::Yes,
+        Some((verify, RunStatus::Ended(exit))) => Verified::No(failure_text(verify, exit)),
     }
 }
 

@@ -7,11 +7,19 @@ use crate::model::pr::PrState;
 use crate::model::state::BlockedReason;
 
 use super::checks::{Verdict, judge};
+use super::effect::Effect;
 use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
+    // Somebody merged while an agent was at work: it would go on for nothing.
+    if let Some(run) = view.live_run() {
+        let why = Why::Next {
+            what: "it is merged already",
+        };
+        return Decision::act(Effect::StopRun(run.key.clone()), why);
+    }
     let Some((commit, at)) = merge(view) else {
         // The state says merged and GitHub does not: back to what is seen.
         let mut state = view.next_state();

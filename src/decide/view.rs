@@ -181,9 +181,13 @@ impl<'a> View<'a> {
         let named = ours
             .iter()
             .find(|pr| Some(pr.number) == self.state.pr_number);
+        // Merged or closed before its number came into the state: nobody else has the head we verified.
+        let verified = ours
+            .iter()
+            .find(|pr| Some(&pr.head_sha) == self.state.head_sha.as_ref());
         // A pull request that a person closed or merged before this state knew of one belongs
         // to an earlier life of the branch's name.
-        open.or(named).copied()
+        open.or(named).or(verified).copied()
     }
 
     fn is_ours(&self, pr: &PullRequest) -> bool {

@@ -36,6 +36,12 @@ pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
 /// Repository facts are asked again after this.
 pub const REPO_FACTS_FOR: Duration = Duration::from_secs(3600);
 
+/// How long a step waits for a run that it asked to end; kill graces are 10 s by default.
+pub const STOP_WAIT_MAX: Duration = Duration::from_secs(20);
+
+/// How often it looks meanwhile.
+pub const STOP_LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// A look serves for several effects in a row up to this age, provided each one's outcome is known and
 /// entered into it. Effects follow one another within a second or two; a minute is a lease's margin.
 pub const LOOK_FRESH_FOR: Duration = Duration::from_secs(5);

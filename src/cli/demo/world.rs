@@ -1,5 +1,6 @@
 //! The demo's world: a simulated GitHub with one repository, CI, a reviewer, and the user's side of it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,8 +26,8 @@ const PROJECT: &[(&str, &str)] = &[
     ),
 ];
 const ISSUE: &str = include_str!("../../../examples/demo/issue.md");
-const AGENT: &str = include_str!("../../../examples/demo/agent.sh");
-const REVIEWER: &str = include_str!("../../../examples/demo/reviewer.sh");
+const AGENT: &str = include_str!("../../../examples/demo/demo-agent");
+const REVIEWER: &str = include_str!("../../../examples/demo/demo-reviewer");
 
 /// Who writes the issue and owns the token.
 pub const OWNER: &str = "demo";
@@ -74,12 +75,12 @@ pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError>
             (text, agent.clone(), review.clone())
         }
         _ => {
-            let agent = plant(dir, "agent.sh", AGENT)?;
-            let review = plant(dir, "reviewer.sh", REVIEWER)?;
+            let agent = plant(dir, "demo-agent", AGENT)?;
+            let review = plant(dir, "demo-reviewer", REVIEWER)?;
             (
                 ISSUE.to_owned(),
-                format!("sh {} {{prompt_file}}", quoted(&agent)),
-                format!("sh {} {{prompt_file}}", quoted(&review)),
+                format!("{} {{prompt_file}}", quoted(&agent)),
+                format!("{} {{prompt_file}}", quoted(&review)),
             )
         }
     };
@@ -114,11 +115,14 @@ fn ci_from_verify(body: &str) -> Result<Option<String>, CommandError> {
     }
 }
 
+/// Writes a program of the demo.
 fn plant(dir: &Path, name: &str, text: &str) -> Result<PathBuf, CommandError> {
-    let path = dir.join(name);
-    std::fs::write(&path, text).map_err(|error| {
-        CommandError::outside(format!("cannot write `{}`", path.display()), error)
-    })?;
+    let path = dir.join("bin").join(name);
+    let failed =
+        |error| CommandError::outside(format!("cannot write `{}`", path.display()), error);
+    std::fs::create_dir_all(dir.join("bin")).map_err(failed)?;
+    std::fs::write(&path, text).map_err(failed)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).map_err(failed)?;
     Ok(path)
 }
 

@@ -4,7 +4,8 @@ use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::effect::{RunPlan, WorktreePlan};
 use crate::model::ids::Sha;
-use crate::model::run::{RunKey, RunKind};
+use crate::model::limits::{STOP_LOOK_EVERY, STOP_WAIT_MAX};
+use crate::model::run::{RunFacts, RunKey, RunKind, RunStatus};
 use crate::ports::PortResult;
 use crate::ports::git::NewWorktree;
 
@@ -54,8 +55,22 @@ impl RepoEngine {
         Ok(Performed::same(seen))
     }
 
-    pub(super) fn perform_stop(&self, seen: &Snapshot, key: &RunKey) -> PortResult<Performed> {
+    /// Asks, and waits for as long as a step may: the next look should see the end.
+    pub(super) async fn perform_stop(
+        &self,
+        seen: &Snapshot,
+        key: &RunKey,
+    ) -> PortResult<Performed> {
         self.world.runs.stop(key)?;
+        let until = self.world.clock.boot_time() + STOP_WAIT_MAX;
+        while self.world.clock.boot_time() < until {
+            let facts = self.world.runs.facts(key.issue)?;
+            let alive = |run: &RunFacts| matches!(run.status, RunStatus::Running { .. });
+            if !facts.iter().any(|run| run.key == *key && alive(run)) {
+                break;
+            }
+            self.world.clock.sleep(STOP_LOOK_EVERY).await;
+        }
         Ok(Performed::same(seen))
     }
 

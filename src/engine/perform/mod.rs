@@ -64,7 +64,7 @@ impl RepoEngine {
             Effect::MakeWorktree(plan) => self.perform_worktree(seen, plan).await,
             Effect::MarkSetUp => self.perform_mark_set_up(seen).await,
             Effect::StartRun(plan) => self.perform_start(seen, plan),
-            Effect::StopRun(key) => self.perform_stop(seen, key),
+            Effect::StopRun(key) => self.perform_stop(seen, key).await,
             Effect::SweepRuns => self.perform_sweep(seen),
             Effect::CommitWork { kind } => self.perform_commit(seen, *kind).await,
             Effect::SaveWork { to, sha, expected } => {

@@ -1,0 +1,40 @@
+# Recipes for everyday work; `just` alone lists them.
+
+_default:
+    @just --list
+
+# Watch an issue go from spec to merged on this machine.
+demo *ARGS:
+    cargo run -- demo {{ARGS}}
+
+# The demo on a copy of this project: an issue that asks for a new section in README.md.
+demo-self:
+    cargo build
+    tests/demo-self.sh target/debug/ghswarm
+
+# All tests.
+test:
+    cargo test
+
+# What CI checks besides the tests.
+check:
+    cargo fmt --check
+    cargo clippy --all-targets -- -D warnings
+
+# Kill the engine at random moments, many times (5 in the suite).
+kill ROUNDS="50":
+    GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::kill -- --nocapture
+
+# Eight homes on one issue at once, many times (5 in the suite).
+race ROUNDS="100":
+    GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::race -- --nocapture
+
+# Benchmarks.
+bench:
+    cargo bench
+
+# Clean builds of the README's two commands, measured.
+build-time:
+    cargo clean
+    bash -c 'time cargo build'
+    bash -c 'time cargo test --no-run'
