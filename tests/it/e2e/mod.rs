@@ -9,11 +9,11 @@
 )]
 
 mod agents;
-mod crashes;
 mod demo;
 mod frozen;
+mod kill;
 mod proxy;
-mod races;
+mod race;
 mod requests;
 mod world;
 

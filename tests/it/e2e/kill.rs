@@ -23,7 +23,7 @@ fn demo_world() -> World {
         ci: "sh test.sh",
         work: concat!(
             "sleep 0.1\nset -- \"$prompt\"\n",
-            include_str!("../../../examples/demo/agent.sh")
+            include_str!("../../../examples/demo/demo-agent")
         ),
         extra: "",
     })
