@@ -94,6 +94,8 @@ fn resumed_state(view: &View<'_>) -> IssueState {
         }
         _ => {}
     }
+    // `blocked` in it alone would keep the issue blocked for ever.
+    state.next_action.name().clone_into(&mut state.phase);
     state
 }
 

@@ -11,6 +11,7 @@ use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
+use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
 use crate::model::trust::{People, unknown_logins};
 use crate::ports::PortResult;
@@ -91,6 +92,7 @@ impl RepoEngine {
             look,
             local: LocalFacts::default(),
             remote_contained: None,
+            changed_paths: Vec::new(),
             host: Some(format!("{}:{}", self.settings.host, self.settings.pid)),
             people: self.known_people(),
             lease_first_seen: None,
@@ -100,6 +102,7 @@ impl RepoEngine {
         };
         seen.local = self.local_facts(issue, &seen).await?;
         self.compare_branch(issue, &mut seen).await?;
+        self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
         Ok(seen)
@@ -216,6 +219,17 @@ impl RepoEngine {
                 .contains(&self.worktree_path(issue), remote)
                 .await?
         });
+        Ok(())
+    }
+
+    /// What the branch changes, in the phase that pushes it.
+    async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        let pushes = View::of(seen, &self.policy, seen.look.at)
+            .is_ok_and(|view| view.phase() == Phase::CreatePr);
+        if let (true, Some(_), Some(base)) = (pushes, &seen.local.worktree, &seen.base) {
+            let path = self.worktree_path(issue);
+            seen.changed_paths = self.world.git.changed_paths(&path, base).await?;
+        }
         Ok(())
     }
 

@@ -20,6 +20,10 @@ const TROUBLE_MAX: u32 = 4;
 /// The same effect so many times in a row, each reported as done, goes in a circle.
 const SAME_EFFECT_MAX: u32 = 3;
 
+/// The same kind of effect for the same reason so many times in a row goes in a circle too: each
+/// write of a state differs from the one before by its number.
+const SAME_KIND_MAX: u32 = 6;
+
 /// Where the steps of an issue ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepOutcome {
@@ -70,6 +74,7 @@ struct Progress {
     look: Option<(Look, Duration)>,
     order: Order,
     last: Option<(Effect, u32)>,
+    last_kind: Option<(&'static str, String, u32)>,
     trouble: u32,
     end: Advanced,
 }
@@ -86,6 +91,7 @@ impl RepoEngine {
             look: None,
             order: order.clone(),
             last: None,
+            last_kind: None,
             trouble: 0,
             end: Advanced {
                 outcome: StepOutcome::Locked,
@@ -144,7 +150,7 @@ impl RepoEngine {
         if effect.is_public() && age > self.fresh_for() {
             return Ok(Turn::Again);
         }
-        if progress.repeats(&effect) {
+        if progress.repeats(&effect, &why) {
             return Ok(Turn::Stop(circle(issue)));
         }
         let known = self.do_it(issue, &seen, &effect, &why, progress).await?;
@@ -251,13 +257,19 @@ impl Progress {
         self.end.phase = view.ok().map(|view| view.phase());
     }
 
-    fn repeats(&mut self, effect: &Effect) -> bool {
+    fn repeats(&mut self, effect: &Effect, why: &Why) -> bool {
+        let code = why.code();
+        let kinds = match &self.last_kind {
+            Some((name, last, count)) if *name == effect.name() && *last == code => count + 1,
+            _ => 1,
+        };
+        self.last_kind = Some((effect.name(), code, kinds));
         let count = match &self.last {
             Some((last, count)) if last == effect => count + 1,
             _ => 1,
         };
         self.last = Some((effect.clone(), count));
-        count > SAME_EFFECT_MAX
+        count > SAME_EFFECT_MAX || kinds > SAME_KIND_MAX
     }
 
     /// A lost answer or a stale look is followed by a look, a limited number of times.

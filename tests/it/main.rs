@@ -13,3 +13,5 @@ mod adapter_sim;
 mod contracts;
 mod e2e;
 mod processes;
+mod stories;
+mod world;

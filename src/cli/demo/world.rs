@@ -118,8 +118,7 @@ fn ci_from_verify(body: &str) -> Result<Option<String>, CommandError> {
 /// Writes a program of the demo.
 fn plant(dir: &Path, name: &str, text: &str) -> Result<PathBuf, CommandError> {
     let path = dir.join("bin").join(name);
-    let failed =
-        |error| CommandError::outside(format!("cannot write `{}`", path.display()), error);
+    let failed = |error| CommandError::outside(format!("cannot write `{}`", path.display()), error);
     std::fs::create_dir_all(dir.join("bin")).map_err(failed)?;
     std::fs::write(&path, text).map_err(failed)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).map_err(failed)?;
@@ -231,10 +230,6 @@ fn render_config(dir: &Path, clone: &Path, slug: &RepoSlug, script: &Script, url
         format!(
             "    event_db: {}",
             json(&dir.join("home/events.db").display().to_string())
-        ),
-        format!(
-            "    activity_dir: {}",
-            json(&dir.join("home/activity").display().to_string())
         ),
         "    github:".to_owned(),
         format!("      api_url: {}", json(url)),
