@@ -37,7 +37,10 @@ pub async fn demo(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandE
     let env = env
         .with("GITHUB_TOKEN", &ready.token)
         // Nothing of a demo lands in the user's own home.
-        .with("GHSWARM_HOME", &ready.dir.join("home").display().to_string())
+        .with(
+            "GHSWARM_HOME",
+            &ready.dir.join("home").display().to_string(),
+        )
         .with("AGENT_RUN_ROOT", "");
     output::say(&format!("demo in {}", ready.dir.display()));
     output::say(&format!("issue #{}: {}\n", ready.issue, ready.title));

@@ -18,9 +18,11 @@ fn files_with(dir: &Path, text: &str) -> Vec<String> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files_with(&path, text));
-        } else if fs::read(&path)
-            .is_ok_and(|bytes| bytes.windows(text.len()).any(|part| part == text.as_bytes()))
-        {
+        } else if fs::read(&path).is_ok_and(|bytes| {
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        }) {
             found.push(path.display().to_string());
         }
     }
@@ -37,11 +39,25 @@ fn an_agent_has_no_token_and_its_push_goes_nowhere() {
     });
     let issue = world.open_issue("Do it", &body(&world.verify_step()));
     let home = world.home("one");
+    world.hold("implement");
+    home.cycle();
+    let (pid, _) = home.supervisor(issue, "implement");
+    let env = fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let env = String::from_utf8_lossy(&env).into_owned();
+    assert!(
+        !env.contains(&home.token),
+        "an agent can read its parent's environment"
+    );
+    world.let_go("implement");
     home.to_done(&world, issue);
     for role in ["implement", "verify", "review"] {
         let env = world.agent_env(role);
         for name in TOKENS {
-            assert!(!env.lines().any(|line| line.starts_with(&format!("{name}="))), "{role}: {env}");
+            assert!(
+                !env.lines()
+                    .any(|line| line.starts_with(&format!("{name}="))),
+                "{role}: {env}"
+            );
         }
         assert!(!env.contains(&home.token), "{role}: {env}");
     }
@@ -71,9 +87,15 @@ fn a_secret_that_an_agent_prints_is_posted_and_kept_nowhere() {
     let issue = world.issue(issue);
     assert!(!issue.comments.is_empty() && issue.labels.contains(&"status: blocked".to_owned()));
     for text in issue.comments.iter().map(|c| &c.body).chain([&issue.body]) {
-        assert!(!text.contains(CANARY) && !text.contains(&home.token), "{text}");
+        assert!(
+            !text.contains(CANARY) && !text.contains(&home.token),
+            "{text}"
+        );
     }
-    assert!(!said.contains(CANARY) && !said.contains(&home.token), "{said}");
+    assert!(
+        !said.contains(CANARY) && !said.contains(&home.token),
+        "{said}"
+    );
     assert!(!String::from_utf8_lossy(&done.stdout).contains(CANARY));
     // The raw log of the run is the agent's own, readable by the user alone.
     let mut files = files_with(&home.dir, CANARY);
@@ -103,13 +125,25 @@ fn a_loop_ends_at_a_signal_while_its_run_goes_on() {
     world.hold("implement");
     let engine = home.start(&["loop"]);
     world.until_begun("implement", 1);
-    assert_eq!(finish_loop(engine, Signal::TERM), Some(143), "{}", home.log());
+    assert_eq!(
+        finish_loop(engine, Signal::TERM),
+        Some(143),
+        "{}",
+        home.log()
+    );
     let (_, folder) = home.supervisor(issue, "implement");
     world.let_go("implement");
-    until_so("the run ends by itself", || folder.join("exit.json").exists());
+    until_so("the run ends by itself", || {
+        folder.join("exit.json").exists()
+    });
     let engine = home.start(&["loop"]);
     until_so("the loop carries it on", || !world.issue(issue).open);
-    assert_eq!(finish_loop(engine, Signal::INT), Some(130), "{}", home.log());
+    assert_eq!(
+        finish_loop(engine, Signal::INT),
+        Some(130),
+        "{}",
+        home.log()
+    );
     home.cycle_wait();
     world.assert_done_once(issue);
     assert_eq!(world.agent_runs(), ["implement", "review"]);

@@ -74,7 +74,11 @@ fn the_demo_carries_an_own_issue_through_a_copy_of_an_own_clone() {
     assert_eq!(line["pr_merged"], true);
     assert_eq!(line["post_merge_checks"], "success");
     assert_eq!(line["agent_runs"], 2);
-    assert!(Path::new(line["home"].as_str().unwrap()).join("issue.md").exists());
+    assert!(
+        Path::new(line["home"].as_str().unwrap())
+            .join("issue.md")
+            .exists()
+    );
     let after = git_says(&clone, &["for-each-ref"]);
     assert_eq!(before, after, "the user's clone is only copied");
 }
@@ -89,7 +93,12 @@ fn small_repository(path: &Path) {
 }
 
 fn git_says(path: &Path, words: &[&str]) -> String {
-    let done = Command::new("git").arg("-C").arg(path).args(words).output().unwrap();
+    let done = Command::new("git")
+        .arg("-C")
+        .arg(path)
+        .args(words)
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{done:?}");
     String::from_utf8(done.stdout).unwrap()
 }

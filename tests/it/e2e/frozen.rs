@@ -19,7 +19,11 @@ fn world() -> World {
 
 /// Pids of the agent's processes: those with the run's tag, the supervisor left out.
 fn group(world: &World, supervisor: u32) -> Vec<u32> {
-    world.processes().into_iter().filter(|pid| *pid != supervisor).collect()
+    world
+        .processes()
+        .into_iter()
+        .filter(|pid| *pid != supervisor)
+        .collect()
 }
 
 /// All refs but those where work that would be lost is kept.
@@ -56,7 +60,9 @@ fn a_frozen_holder_is_replaced_and_awake_again_writes_nothing() {
     // The second waits until the lease has run out, and says so.
     second.to_done(&world, issue);
     let comments = world.issue(issue).comments;
-    let said = comments.iter().any(|c| c.body.contains("/reclaim") && c.body.contains("run out"));
+    let said = comments
+        .iter()
+        .any(|c| c.body.contains("/reclaim") && c.body.contains("run out"));
     assert!(said, "{comments:#?}");
 
     // The first wakes up in a world that has gone on.
@@ -81,6 +87,36 @@ fn a_frozen_holder_is_replaced_and_awake_again_writes_nothing() {
 }
 
 #[test]
+fn a_dead_machines_saved_work_is_taken_over_and_not_paid_twice() {
+    let world = world();
+    let issue = world.open_issue("Do it", &body("[]"));
+    let (first, second) = (world.home("first"), world.home("second"));
+    world.hold("review");
+    let mut engine = first.start(&["cycle", "--wait"]);
+    world.until_begun("review", 1);
+    // One after the other: an engine that lives longer than a run's supervisor would start another.
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    for pid in world.processes() {
+        signal(pid, Signal::KILL);
+    }
+    world.let_go("review");
+    second.to_done(&world, issue);
+    world.assert_done_once(issue);
+    assert_eq!(
+        world.agent_runs(),
+        ["implement", "review", "review"],
+        "what was implemented is used"
+    );
+    // The first comes back to an issue that is done.
+    let writes = world.count(0, &[Op::UpdateIssue, Op::CreateComment, Op::UpdateComment]);
+    first.cycle_wait();
+    let after = world.count(0, &[Op::UpdateIssue, Op::CreateComment, Op::UpdateComment]);
+    assert_eq!(writes, after);
+    world.assert_nothing_runs();
+}
+
+#[test]
 fn a_run_without_github_is_paused_and_goes_on() {
     let world = world();
     let proxy = Proxy::before(&world.url());
@@ -101,8 +137,15 @@ fn a_run_without_github_is_paused_and_goes_on() {
     world.sim.clock.advance(std::time::Duration::from_secs(20));
     proxy.mend();
     home.to_done(&world, issue);
-    assert!(world.count(0, &[Op::CreateCommit]) > commits, "the lease was renewed");
-    assert_eq!(world.agent_runs(), ["implement", "review"], "nothing is paid twice");
+    assert!(
+        world.count(0, &[Op::CreateCommit]) > commits,
+        "the lease was renewed"
+    );
+    assert_eq!(
+        world.agent_runs(),
+        ["implement", "review"],
+        "nothing is paid twice"
+    );
     world.assert_done_once(issue);
     world.assert_nothing_runs();
 }

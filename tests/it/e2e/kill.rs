@@ -12,15 +12,21 @@ use super::{rounds, seed};
 fn demo_world() -> World {
     World::new(&Setup {
         files: &[
-            ("greet.sh", include_str!("../../../examples/greeter/greet.sh")),
+            (
+                "greet.sh",
+                include_str!("../../../examples/greeter/greet.sh"),
+            ),
             ("test.sh", include_str!("../../../examples/greeter/test.sh")),
             (
                 "tests/test_greeting.sh",
                 include_str!("../../../examples/greeter/tests/test_greeting.sh"),
             ),
-            ("README.md", include_str!("../../../examples/greeter/README.md")),
+            (
+                "README.md",
+                include_str!("../../../examples/greeter/README.md"),
+            ),
         ],
-        ci: "sh test.sh",
+        ci: Some("sh test.sh"),
         work: concat!(
             "sleep 0.1\nset -- \"$prompt\"\n",
             include_str!("../../../examples/demo/demo-agent")
@@ -68,6 +74,37 @@ fn an_engine_killed_at_any_moment_pays_nothing_twice() {
     }
 }
 
+#[test]
+fn a_machine_that_loses_its_power_goes_on_where_it_was() {
+    let seed = seed();
+    for round in 0..rounds(3) {
+        let mut random = StdRng::seed_from_u64(seed ^ (round << 32));
+        let world = demo_world();
+        let issue = demo_issue(&world);
+        let home = world.home("one");
+        let mut engine = home.start(&["cycle", "--wait"]);
+        let moment = random.random_range(100..2500);
+        println!("seed {seed}, round {round}: everything dies after {moment} ms");
+        std::thread::sleep(Duration::from_millis(moment));
+        // Whoever was being born in that moment dies, too.
+        while !world.processes().is_empty() {
+            for pid in world.processes() {
+                signal(pid, Signal::KILL);
+            }
+            let _ = engine.try_wait();
+        }
+        engine.wait().unwrap();
+        home.to_done(&world, issue);
+        world.assert_done_once(issue);
+        assert_eq!(world.merges(), 1);
+        // The run that died is paid again, no other.
+        let runs = world.agent_runs().len();
+        assert!((3..=4).contains(&runs), "{:?}", world.agent_runs());
+        assert!(world.state(issue).total_agent_runs >= u32::try_from(runs).unwrap());
+        world.assert_nothing_runs();
+    }
+}
+
 /// Kills the supervisor of the first run of a kind, which has left a stray outside its group, then goes
 /// on to done; answers the roles of all runs that began.
 fn kill_supervisor_of(kind: &str) -> Vec<String> {
@@ -86,7 +123,10 @@ fn kill_supervisor_of(kind: &str) -> Vec<String> {
     world.let_go(kind);
     engine.wait().unwrap();
     home.to_done(&world, issue);
-    assert!(!folder.join("exit.json").exists(), "nobody wrote its last word");
+    assert!(
+        !folder.join("exit.json").exists(),
+        "nobody wrote its last word"
+    );
     world.assert_done_once(issue);
     assert_eq!(world.merges(), 1);
     world.assert_nothing_runs();

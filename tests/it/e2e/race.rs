@@ -26,9 +26,17 @@ const SEEN: &[Op] = &[
 fn all_at_once(homes: &[&Home]) -> Vec<Cycled> {
     let children: Vec<_> = homes
         .iter()
-        .map(|home| home.ghswarm(&["cycle", "--json"]).stdin(Stdio::null()).spawn().unwrap())
+        .map(|home| {
+            home.ghswarm(&["cycle", "--json"])
+                .stdin(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
         .collect();
-    children.into_iter().map(|child| Cycled::of(ended(child))).collect()
+    children
+        .into_iter()
+        .map(|child| Cycled::of(ended(child)))
+        .collect()
 }
 
 /// The homes whose cycle says that a run goes on.
@@ -67,7 +75,11 @@ fn of_eight_homes_at_once_one_works_and_the_others_write_nothing() {
         assert_eq!(winners.len(), 1, "round {round}: {cycles:#?}");
         let winner = winners[0];
         world.until_begun("implement", usize::try_from(round).unwrap() + 1);
-        assert_eq!(world.count(before, SEEN), alone, "round {round}: losers wrote: {cycles:#?}");
+        assert_eq!(
+            world.count(before, SEEN),
+            alone,
+            "round {round}: losers wrote: {cycles:#?}"
+        );
         let folders = homes.iter().map(|home| home.run_folders(issue).len());
         assert_eq!(folders.sum::<usize>(), 1, "one run folder in all homes");
 
@@ -76,7 +88,10 @@ fn of_eight_homes_at_once_one_works_and_the_others_write_nothing() {
         let other = homes.iter().find(|home| home.dir != winner.dir).unwrap();
         let left_alone = other.cycle();
         let outcome = left_alone.outcome(issue);
-        assert!(["waiting", "claimed_elsewhere"].contains(&outcome), "{left_alone:#?}");
+        assert!(
+            ["waiting", "claimed_elsewhere"].contains(&outcome),
+            "{left_alone:#?}"
+        );
         assert_eq!(winner.cycle().outcome(issue), "running", "the same run");
         assert_eq!(world.count(before, SEEN), 0);
         assert_eq!(world.agent_runs().len(), runs_before + 1);

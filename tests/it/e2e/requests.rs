@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use ghswarm::model::body::{StateBlock, parse};
+use ghswarm::sim::github::model::Access;
 use ghswarm::sim::github::{Op, RequestRecord};
 
+use super::until_so;
 use super::world::{OWNER, Setup, World, body};
 
 /// The whole life of an issue takes no more than this. It may only go down; 50 is aimed at.
@@ -25,17 +27,26 @@ fn an_idle_cycle_is_one_conditional_request_however_many_issues_there_are() {
             world.repo.add_label(OWNER, issue, label).unwrap();
         }
         if n % 4 == 2 {
-            world.repo.remove_label(OWNER, issue, "status: idle").unwrap();
+            world
+                .repo
+                .remove_label(OWNER, issue, "status: idle")
+                .unwrap();
         }
         if n % 4 == 3 {
-            world.repo.remove_label(OWNER, issue, "status: idle").unwrap();
+            world
+                .repo
+                .remove_label(OWNER, issue, "status: idle")
+                .unwrap();
             world.repo.close_issue(OWNER, issue).unwrap();
         }
     }
     let home = world.home("one");
     let first = home.cycle_wait();
     let blocked = world.count(0, &[Op::CreateComment]);
-    println!("first look at 100 issues: {} requests, {blocked} comments", world.asked());
+    println!(
+        "first look at 100 issues: {} requests, {blocked} comments",
+        world.asked()
+    );
     assert_eq!(first.status, Some(1), "25 are blocked: {first:#?}");
     // The first sees what was just written, the second gets the tag of an answer without news.
     home.cycle();
@@ -51,10 +62,42 @@ fn an_idle_cycle_is_one_conditional_request_however_many_issues_there_are() {
 
 #[test]
 fn the_whole_life_of_an_issue_takes_few_requests() {
-    let world = World::new(&Setup::default());
+    let world = World::new(&Setup {
+        ci: None,
+        ..Setup::default()
+    });
+    world.repo.set_access("rita", Access::Write);
     let issue = world.open_issue("Do it", &body("\"true\""));
     let home = world.home("one");
-    home.to_done(&world, issue);
+    // One cycle each time that something has happened, so that the number does not hang on the pace.
+    for runs in 1..=3 {
+        assert_eq!(home.cycle().outcome(issue), "running");
+        until_so("the run has ended", || {
+            let folders = home.run_folders(issue);
+            let ended = folders
+                .iter()
+                .filter(|folder| folder.join("exit.json").exists());
+            ended.count() == runs
+        });
+    }
+    assert_eq!(home.cycle().outcome(issue), "waiting");
+    let (pr, facts) = world.repo.prs().unwrap().remove(0);
+    let green = |sha: &str| {
+        let success = ("completed", Some("success"));
+        world
+            .repo
+            .set_check(sha, "ci", success.0, success.1)
+            .unwrap();
+    };
+    green(&facts.head_sha);
+    world
+        .repo
+        .review("rita", pr.number, "APPROVED", "")
+        .unwrap();
+    home.cycle();
+    green(&world.repo.tip().unwrap().unwrap());
+    home.cycle().assert_done(issue);
+    world.assert_done_once(issue);
     let all = world.sim.requests();
     let api: Vec<&RequestRecord> = all
         .iter()

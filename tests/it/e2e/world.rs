@@ -23,8 +23,8 @@ pub const OWNER: &str = "demo";
 pub struct Setup {
     /// The project.
     pub files: &'static [(&'static str, &'static str)],
-    /// What CI runs.
-    pub ci: &'static str,
+    /// What CI runs; without it nobody checks and nobody approves but the test.
+    pub ci: Option<&'static str>,
     /// The implementing agent's work, in sh; it is counted and may be held.
     pub work: &'static str,
     /// Lines of the repository's configuration, each with its indentation of four spaces.
@@ -35,7 +35,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             files: &[("README.md", "# small\n")],
-            ci: "true",
+            ci: Some("true"),
             work: "echo done > done-$GHSWARM_ISSUE.txt\ngit add -A\ngit commit -q -m 'Do it'",
             extra: "",
         }
@@ -88,19 +88,18 @@ impl World {
                 .unwrap();
             serve(&sim, listener).unwrap()
         });
-        let actors = Actors::start(
-            &repo,
-            &ActorsConfig {
-                ci_command: Some(setup.ci.to_owned()),
+        let actors = setup.ci.map(|command| {
+            let config = ActorsConfig {
+                ci_command: Some(command.to_owned()),
                 check_name: "ci".to_owned(),
                 reviewer: Some("rita".to_owned()),
-            },
-        )
-        .unwrap();
+            };
+            Actors::start(&repo, &config).unwrap()
+        });
         let world = Self {
             runtime,
             serving: Some(serving),
-            actors: Some(actors),
+            actors,
             sim,
             repo,
             slug,
@@ -192,12 +191,7 @@ impl World {
             assert!(done.status.success(), "{words:?}: {done:?}");
         };
         let at = clone.display().to_string();
-        git(&[
-            "clone",
-            "-q",
-            &self.repo.path().display().to_string(),
-            &at,
-        ]);
+        git(&["clone", "-q", &self.repo.path().display().to_string(), &at]);
         let remote = format!("{url}/{}.git", self.slug);
         git(&["-C", &at, "remote", "set-url", "origin", &remote]);
         git(&["-C", &at, "config", "user.name", "Demo"]);
@@ -244,7 +238,10 @@ impl World {
     /// How many requests of these kinds there were from the `from`th on.
     pub fn count(&self, from: usize, ops: &[Op]) -> usize {
         let all = self.sim.requests();
-        all.iter().skip(from).filter(|r| ops.contains(&r.op)).count()
+        all.iter()
+            .skip(from)
+            .filter(|r| ops.contains(&r.op))
+            .count()
     }
 
     /// How many requests there were, git's included.
@@ -256,9 +253,9 @@ impl World {
     pub fn processes(&self) -> Vec<u32> {
         let mark = self.dir.path().display().to_string();
         let own = std::process::id();
-        let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            entry.ok()?.file_name().to_str()?.parse::<u32>().ok()
-        });
+        let pids = fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
         pids.filter(|pid| *pid != own)
             .filter(|pid| {
                 ["environ", "cmdline"].iter().any(|file| {
@@ -301,7 +298,11 @@ impl World {
             last = self.processes();
             last.is_empty()
         };
-        assert!(super::comes_true(is_quiet), "still there: {:#?}", described(&last));
+        assert!(
+            super::comes_true(is_quiet),
+            "still there: {:#?}",
+            described(&last)
+        );
     }
 
     /// Commits on the default branch, the first one left out.
@@ -378,20 +379,26 @@ impl Home {
 
     /// Cycles until nothing but people can change anything.
     pub fn cycle_wait(&self) -> Cycled {
-        let child = self.ghswarm(&["cycle", "--wait", "--json"]).spawn().unwrap();
+        let child = self
+            .ghswarm(&["cycle", "--wait", "--json"])
+            .spawn()
+            .unwrap();
         Cycled::of(ended(child))
     }
 
     /// Cycles until the issue is done; approval, which people give, is waited for.
     pub fn to_done(&self, world: &World, issue: u64) {
         let mut last = None;
-        until(&format!("issue #{issue} is done: {}", self.dir.display()), || {
-            let cycled = self.cycle_wait();
-            let done = cycled.outcome(issue) == "done";
-            assert!(done || cycled.outcome(issue) != "blocked", "{cycled:#?}");
-            last = Some(cycled);
-            (done && !world.issue(issue).open).then_some(())
-        });
+        until(
+            &format!("issue #{issue} is done: {}", self.dir.display()),
+            || {
+                let cycled = self.cycle_wait();
+                let done = cycled.outcome(issue) == "done";
+                assert!(done || cycled.outcome(issue) != "blocked", "{cycled:#?}");
+                last = Some(cycled);
+                (done && !world.issue(issue).open).then_some(())
+            },
+        );
         last.unwrap().assert_done(issue);
     }
 
@@ -401,7 +408,9 @@ impl Home {
             return Vec::new();
         };
         let mut folders: Vec<PathBuf> = repositories
-            .filter_map(|entry| fs::read_dir(entry.ok()?.path().join(format!("issue-{issue}"))).ok())
+            .filter_map(|entry| {
+                fs::read_dir(entry.ok()?.path().join(format!("issue-{issue}"))).ok()
+            })
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.join("spec.json").exists())
@@ -419,7 +428,9 @@ impl Home {
                 let text = open.then(|| fs::read_to_string(folder.join("started.json")).ok())??;
                 let started: serde_json::Value = serde_json::from_str(&text).ok()?;
                 let pid = u32::try_from(started["pid"].as_u64()?).ok()?;
-                Path::new(&format!("/proc/{pid}")).exists().then_some((pid, folder))
+                Path::new(&format!("/proc/{pid}"))
+                    .exists()
+                    .then_some((pid, folder))
             })
         })
     }
@@ -461,7 +472,9 @@ impl Cycled {
     pub fn outcome(&self, issue: u64) -> &str {
         let reports = self.report[0]["issues"].as_array().into_iter().flatten();
         let sleepers = self.report[0]["asleep"].as_array().into_iter().flatten();
-        let stepped = reports.filter(|r| r["issue"] == issue).map(|r| &r["outcome"]);
+        let stepped = reports
+            .filter(|r| r["issue"] == issue)
+            .map(|r| &r["outcome"]);
         let asleep = sleepers.filter(|s| s[0] == issue).map(|s| &s[1]);
         let mut words = stepped.chain(asleep);
         words.find_map(serde_json::Value::as_str).unwrap_or("none")

@@ -118,7 +118,14 @@ async fn a_tombstone_is_replaced_by_its_child_while_the_run_lives() {
         renewal(&github, IfMissing::Create).await,
         RenewOutcome::Renewed { .. }
     ));
-    assert!(github.at("issue-42").unwrap().1.parents.contains(&tombstone));
+    assert!(
+        github
+            .at("issue-42")
+            .unwrap()
+            .1
+            .parents
+            .contains(&tombstone)
+    );
 }
 
 #[tokio::test]
