@@ -1,1 +1,94 @@
-fn main() {}
+//! Benchmarks: reading and rewriting a body, a decision, cycles over a thousand issues in the simulated
+//! world, and the start of the program. Nothing here asserts a time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    dead_code,
+    reason = "a benchmark stops where it meets what it did not expect, and borrows the tests' world"
+)]
+
+#[path = "../tests/it/world/mod.rs"]
+mod world;
+
+use std::hint::black_box;
+use std::process::Command;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ghswarm::decide::{Order, decide};
+use ghswarm::model::body::{BodyChange, parse, rewrite};
+use ghswarm::model::ids::IssueNumber;
+use ghswarm::model::state::IssueState;
+
+use world::{World, body};
+
+/// As many issues as the listing of a large repository has.
+const ISSUES: u64 = 1000;
+
+fn bodies(c: &mut Criterion) {
+    let prose =
+        "A paragraph with `code`, *words* and a [link](https://example.com).\n\n".repeat(300);
+    let text = format!(
+        "{}\n{prose}\n- [ ] the last task\n",
+        body(&["first", "second"])
+    );
+    c.bench_function("body: parse 20 KB", |b| b.iter(|| parse(black_box(&text))));
+    let state = IssueState {
+        rev: 7,
+        ..IssueState::default()
+    };
+    let tick = ["first".to_owned()];
+    let change = BodyChange {
+        state: Some(&state),
+        pr_url: None,
+        tick: &tick,
+    };
+    c.bench_function("body: rewrite 20 KB", |b| {
+        b.iter(|| rewrite(black_box(&text), &change).unwrap());
+    });
+}
+
+fn decisions(c: &mut Criterion) {
+    let world = World::new();
+    let issue = world.opens_issue("Do it");
+    let engine = world.a().engine();
+    let explained = world
+        .wait(engine.explain(IssueNumber(issue), &Order::default()))
+        .unwrap();
+    let seen = explained.seen;
+    c.bench_function("decide: a free issue", |b| {
+        b.iter(|| decide(black_box(&seen), &engine.policy, seen.look.at));
+    });
+}
+
+fn cycles(c: &mut Criterion) {
+    let world = World::new();
+    for number in 0..ISSUES {
+        let issue = world.opens_issue(&format!("task {number}"));
+        world.labels("ann", issue, "do-not-dispatch");
+    }
+    let host = world.a();
+    let mut group = c.benchmark_group("cycle: 1000 issues on hold");
+    group.sample_size(10);
+    group.bench_function("first look at each", |b| {
+        b.iter(|| {
+            host.restart();
+            host.home.memory().forget();
+            world.cycle(&host)
+        });
+    });
+    group.bench_function("nothing changed", |b| b.iter(|| world.cycle(&host)));
+    group.finish();
+}
+
+fn start_up(c: &mut Criterion) {
+    let program = env!("CARGO_BIN_EXE_ghswarm");
+    c.bench_function("start-up: ghswarm --version", |b| {
+        b.iter(|| Command::new(program).arg("--version").output().unwrap());
+    });
+    c.bench_function("start-up: true", |b| {
+        b.iter(|| Command::new("true").output().unwrap())
+    });
+}
+
+criterion_group!(benches, bodies, decisions, cycles, start_up);
+criterion_main!(benches);

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::decide::effect::Reclaim;
 use crate::model::comment::{
-    FINISHED_MARKER, LockBy, LockMarker, fence, key_marker, neutralise, render_lock,
+    FINISHED_MARKER, LockBy, LockMarker, fence, key_marker, key_of, neutralise, render_lock,
     render_mirrored_state, render_run, strip_ansi, tail,
 };
 use crate::model::ids::{BranchName, ClaimId, IssueNumber, Login, PrNumber, RepoSlug, Timestamp};
@@ -20,6 +20,8 @@ use crate::model::limits::COMMENT_TAIL_BYTES;
 use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::{BlockedReason, IssueState};
+
+const ANSWER: &str = "**Answer:**\n\n";
 
 /// Who claims an issue, for the checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -258,8 +260,15 @@ pub fn reclaim(notice: &Reclaim) -> String {
 }
 
 /// A person's answer given on the command line.
-pub fn answer(text: &str) -> String {
-    format!("**Answer:**\n\n{text}\n")
+pub fn answer(key: &str, text: &str) -> String {
+    format!("{}\n{ANSWER}{text}\n", key_marker(key))
+}
+
+/// The answer in a comment that `answer` made.
+pub fn answer_in(body: &str) -> Option<&str> {
+    let (_, text) = body.split_once('\n')?;
+    key_of(body)?.contains("/answer-").then_some(())?;
+    text.strip_prefix(ANSWER).map(str::trim_end)
 }
 
 /// Title of the pull request.

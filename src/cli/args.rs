@@ -2,11 +2,21 @@
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
+
+use crate::model::ids::IssueNumber;
+use crate::model::run::RunKey;
+
+const AFTER_HELP: &str = "\
+Exit status: 0 done, 1 finished but an issue is blocked, 2 wrong usage, 3 wrong configuration,
+4 GitHub, git, a program or a file failed, 70 a bug of ghswarm, 130 and 143 ended by a signal.
+
+Start with: ghswarm demo (needs nothing), then ghswarm init";
 
 /// Carry GitHub issues with a written spec, unattended, from spec to merged.
 #[derive(Debug, Parser)]
-#[command(name = "ghswarm", version, about, max_term_width = 100)]
+#[command(name = "ghswarm", version, about, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Args {
     /// Use this configuration file
     #[arg(long, global = true, value_name = "PATH")]
@@ -26,6 +36,24 @@ pub enum Command {
     Cycle(CycleOptions),
     /// Run cycles for ever
     Loop(LoopOptions),
+    /// Work on one issue until it waits, whatever its turn
+    Run(RunOptions),
+    /// Say what stops or precedes the next step of an issue, and what would free it
+    Explain(ExplainOptions),
+    /// Show every managed issue: phase, holder, pull request, what it waits for
+    Status(StatusOptions),
+    /// Show what was done, oldest first
+    History(HistoryOptions),
+    /// Print the output of an issue's newest runs
+    Logs(LogsOptions),
+    /// Let a blocked issue go on
+    Resume(ResumeOptions),
+    /// Write a configuration file that explains itself
+    Init(InitOptions),
+    /// Look at the configuration
+    Config(ConfigOptions),
+    /// Check configuration, token, GitHub, labels, clone and programs
+    Doctor(DoctorOptions),
     /// Watch an issue go from spec to merged on this machine, without GitHub
     Demo(DemoOptions),
 }
@@ -82,4 +110,189 @@ pub struct DemoOptions {
     /// End with one line of JSON on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `run`.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct RunOptions {
+    /// The issue's number
+    #[arg(value_name = "N")]
+    pub issue: IssueNumber,
+    /// Do one thing, then stop
+    #[arg(long, conflicts_with_all = ["dry_run", "wait"])]
+    pub step: bool,
+    /// Let it go on if it is blocked
+    #[arg(long)]
+    pub resume: bool,
+    /// Do not wait for a back-off or for other issues; no gate is skipped
+    #[arg(long)]
+    pub force: bool,
+    /// Only say what would be done
+    #[arg(long, conflicts_with = "wait")]
+    pub dry_run: bool,
+    /// Go on until it is done, blocked or waits for people
+    #[arg(long)]
+    pub wait: bool,
+    /// The repository's alias, where the configuration has several
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `explain`.
+#[derive(Debug, clap::Args)]
+pub struct ExplainOptions {
+    /// The issue's number
+    #[arg(value_name = "N")]
+    pub issue: IssueNumber,
+    /// The repository's alias, where the configuration has several
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `status`.
+#[derive(Debug, clap::Args)]
+pub struct StatusOptions {
+    /// Only this repository (its alias in the configuration)
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `history`.
+#[derive(Debug, clap::Args)]
+pub struct HistoryOptions {
+    /// Only this issue
+    #[arg(long, value_name = "N")]
+    pub issue: Option<IssueNumber>,
+    /// Only the last while: a number with s, m, h or d
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    pub since: Option<TimeDelta>,
+    /// At most so many, the newest
+    #[arg(long, value_name = "K", default_value_t = 200)]
+    pub limit: u32,
+    /// Only this repository (its alias in the configuration)
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `logs`.
+#[derive(Debug, clap::Args)]
+pub struct LogsOptions {
+    /// The issue's number
+    #[arg(value_name = "N")]
+    pub issue: IssueNumber,
+    /// Go on until the run has ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// This run, as `ghswarm logs` and messages name it: `N/EPOCH-SEQ-KIND`
+    #[arg(long, value_name = "KEY")]
+    pub run: Option<RunKey>,
+    /// The repository's alias, where the configuration has several
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+}
+
+/// Options of `resume`.
+#[derive(Debug, clap::Args)]
+pub struct ResumeOptions {
+    /// The issue's number
+    #[arg(value_name = "N")]
+    pub issue: IssueNumber,
+    /// Answer the agent's question; it is posted as a comment of yours
+    #[arg(long, value_name = "TEXT")]
+    pub answer: Option<String>,
+    /// Grant the issue so many more agent runs
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub more_runs: u32,
+    /// The repository's alias, where the configuration has several
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `init`.
+#[derive(Debug, clap::Args)]
+pub struct InitOptions {
+    /// Where to write it instead of `~/.ghswarm.yaml`
+    #[arg(value_name = "PATH")]
+    pub path: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Options of `config`.
+#[derive(Debug, clap::Args)]
+pub struct ConfigOptions {
+    /// What to do with it
+    #[command(subcommand)]
+    pub action: ConfigAction,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigAction {
+    /// Print every key that is in force and where it comes from; secrets are masked
+    Show {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell everything that is wrong with the file
+    Check {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the file, for editors
+    Schema,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, clap::Args)]
+pub struct DoctorOptions {
+    /// Mend what can be mended: create missing labels
+    #[arg(long)]
+    pub fix: bool,
+    /// Only this repository (its alias in the configuration)
+    #[arg(long, value_name = "ALIAS")]
+    pub repository: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `90s`, `30m`, `8h`, `2d`.
+fn parse_time(text: &str) -> Result<TimeDelta, String> {
+    let wrong = || "write a number and s, m, h or d, as in `8h`".to_owned();
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let number: i64 = text[..text.len() - unit.len_utf8()]
+        .parse()
+        .map_err(|_| wrong())?;
+    let secs = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86400,
+        _ => return Err(wrong()),
+    };
+    number
+        .checked_mul(secs)
+        .filter(|secs| *secs >= 0)
+        .and_then(TimeDelta::try_seconds)
+        .ok_or_else(wrong)
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::args::{Args, CycleOptions, LoopOptions};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
-use super::{output, wiring};
-use crate::config::{Config, RepoConfig};
+use super::{output, select, wiring};
+use crate::config::Config;
 use crate::engine::cycle::{Watch, Woken};
 use crate::engine::{CycleReport, IssueReport, RepoEngine};
 use crate::model::ids::IssueNumber;
@@ -21,14 +21,7 @@ pub struct Lines {
 
 impl Watch for Lines {
     fn issue(&self, report: &IssueReport) {
-        let phase = report.phase.map_or("?", crate::model::phase::Phase::name);
-        let next = report.until.map_or_else(String::new, |until| {
-            format!(", next look {}", until.format("%H:%M:%S"))
-        });
-        let line = format!(
-            "#{} {phase}: {}: {}{next}",
-            report.issue, report.outcome, report.why
-        );
+        let line = line(report);
         let key = (report.repository.clone(), report.issue);
         let mut last = self
             .last
@@ -38,6 +31,30 @@ impl Watch for Lines {
             output::say(&line);
             last.insert(key, line);
         }
+    }
+}
+
+/// How an issue stands, in one line.
+pub fn line(report: &IssueReport) -> String {
+    let phase = report.phase.map_or("?", crate::model::phase::Phase::name);
+    let next = report.until.map_or_else(String::new, |until| {
+        format!(", next look {}", until.format("%H:%M:%S"))
+    });
+    let (issue, outcome, why) = (report.issue, report.outcome, &report.why);
+    let said = said(outcome, why);
+    if said == phase {
+        return format!("#{issue} {phase}");
+    }
+    format!("#{issue} {phase}: {said}{next}")
+}
+
+/// The outcome's word and the reason, the word only once.
+pub fn said(outcome: &str, why: &str) -> String {
+    let rest = why.strip_prefix(outcome);
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+        why.to_owned()
+    } else {
+        format!("{outcome}: {why}")
     }
 }
 
@@ -66,9 +83,7 @@ pub async fn cycle(
         reports.push(report);
     }
     if options.json {
-        let text = serde_json::to_string(&reports)
-            .map_err(|error| CommandError::bug("cannot print the report", error))?;
-        output::data(&text);
+        output::json(&reports)?;
     }
     verdict(&reports)
 }
@@ -145,21 +160,8 @@ fn only_one(config: &Config) -> Result<crate::adapters::locks::HomeLock, Command
 }
 
 async fn open(env: &Env, config: &Config, only: Option<&str>) -> Result<Vec<Opened>, CommandError> {
+    let wanted = select::all(config, only)?;
     let home = wiring::open_home(config)?;
-    let wanted: Vec<&RepoConfig> = config
-        .repositories
-        .values()
-        .filter(|repository| only.is_none_or(|alias| repository.alias == alias))
-        .collect();
-    if wanted.is_empty() {
-        let known: Vec<&str> = config.repositories.keys().map(String::as_str).collect();
-        let asked = only.unwrap_or_default();
-        return Err(CommandError::new(
-            Kind::Usage,
-            format!("there is no repository `{asked}` in the configuration"),
-        )
-        .hint(format!("it has: {}", known.join(", "))));
-    }
     let mut opened = Vec::new();
     for repository in wanted {
         let engine = wiring::open_repository(env, &home, repository).await?;

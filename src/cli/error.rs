@@ -23,6 +23,7 @@ pub struct CommandError {
     kind: Kind,
     what: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    details: Vec<String>,
     hints: Vec<String>,
 }
 
@@ -33,6 +34,7 @@ impl CommandError {
             kind,
             what: what.into(),
             source: None,
+            details: Vec::new(),
             hints: Vec::new(),
         }
     }
@@ -54,6 +56,18 @@ impl CommandError {
             source: Some(source.into()),
             ..Self::new(Kind::Bug, what)
         }
+    }
+
+    /// Adds a line that is printed as it is: one of several problems, with its place.
+    #[must_use]
+    pub fn detail(mut self, line: impl Into<String>) -> Self {
+        self.details.push(line.into());
+        self
+    }
+
+    /// Lines that are printed as they are.
+    pub fn details(&self) -> &[String] {
+        &self.details
     }
 
     /// Adds what to do about it.

@@ -1,12 +1,25 @@
 //! The command line: arguments in, doors wired, one line of errors out. Decides nothing about issues.
 
 mod args;
+mod clone;
+mod config;
 mod cycle;
 mod demo;
+mod doctor;
 mod environment;
 mod error;
+mod explain;
+mod history;
+mod init;
+mod logs;
 mod output;
+mod remedy;
+mod resume;
+mod run;
+mod select;
 mod signals;
+mod standing;
+mod status;
 pub mod supervise;
 mod token;
 mod wiring;
@@ -17,7 +30,7 @@ use clap::Parser;
 
 use args::{Args, Command};
 use environment::Env;
-use error::CommandError;
+use error::{CommandError, Kind};
 
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
@@ -35,7 +48,8 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    match run(&args) {
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&args)));
+    match ran.unwrap_or_else(|_| Err(CommandError::new(Kind::Bug, "ghswarm broke off"))) {
         Ok(code) => code,
         Err(error) => {
             output::complain(&error);
@@ -46,7 +60,7 @@ pub fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let env = Env::read();
-    output::start_log(args.verbose, &env);
+    output::start(args.verbose, &env);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -56,6 +70,15 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
         match &args.command {
             Command::Cycle(options) => cycle::cycle(&env, args, options).await,
             Command::Loop(options) => cycle::run_loop(&env, args, options).await,
+            Command::Run(options) => run::run(&env, args, options).await,
+            Command::Explain(options) => explain::explain(&env, args, options).await,
+            Command::Status(options) => status::status(&env, args, options).await,
+            Command::History(options) => history::history(&env, args, options),
+            Command::Logs(options) => logs::logs(&env, args, options).await,
+            Command::Resume(options) => resume::resume(&env, args, options).await,
+            Command::Init(options) => init::init(&env, args, options),
+            Command::Config(options) => config::config(&env, args, options),
+            Command::Doctor(options) => doctor::doctor(&env, args, options).await,
             Command::Demo(options) => demo::demo(&env, options).await,
         }
     })

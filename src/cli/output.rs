@@ -1,17 +1,70 @@
-//! Printing: data on standard output, all else on standard error.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where printing happens"
-)]
+//! Printing: data on standard output, all else on standard error. Colour only where a person looks.
+#![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 
 use tracing_subscriber::EnvFilter;
 
 use super::environment::Env;
 use super::error::CommandError;
+
+/// May standard output, and may standard error be coloured?
+static COLOUR: OnceLock<(bool, bool)> = OnceLock::new();
+
+/// Width where no terminal tells one.
+const WIDTH: u16 = 120;
+
+/// What a colour stands for. It never says anything that the text does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// Fine.
+    Good,
+    /// Wrong.
+    Bad,
+    /// Of less weight.
+    Faint,
+    /// What to do.
+    Hint,
+}
+
+impl Paint {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Bad => "1;31",
+            Self::Faint => "2",
+            Self::Hint => "36",
+        }
+    }
+}
+
+/// The text for standard output, coloured where that is a terminal.
+pub fn paint(how: Paint, text: &str) -> String {
+    match COLOUR.get() {
+        Some((true, _)) => coloured(how, text),
+        _ => text.to_owned(),
+    }
+}
+
+fn paint_error(how: Paint, text: &str) -> String {
+    match COLOUR.get() {
+        Some((_, true)) => coloured(how, text),
+        _ => text.to_owned(),
+    }
+}
+
+fn coloured(how: Paint, text: &str) -> String {
+    format!("\x1b[{}m{text}\x1b[0m", how.code())
+}
+
+/// Columns to fit tables into.
+pub fn width(env: &Env) -> u16 {
+    let asked = env.get("COLUMNS").and_then(|text| text.parse().ok());
+    let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
+    asked.or(terminal).filter(|w| *w >= 40).unwrap_or(WIDTH)
+}
 
 /// A line of data.
 pub fn data(line: &str) {
@@ -21,26 +74,40 @@ pub fn data(line: &str) {
     let _ = out.flush();
 }
 
+/// A value as one line of JSON.
+pub fn json<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| CommandError::bug("cannot write JSON", error))?;
+    data(&text);
+    Ok(())
+}
+
 /// A line for people.
 pub fn say(line: &str) {
     eprintln!("{line}");
 }
 
-/// An error with its causes and hints.
+/// An error with its causes, its places and its hints.
 pub fn complain(error: &CommandError) {
-    eprintln!("error: {error}");
+    eprintln!("{} {error}", paint_error(Paint::Bad, "error:"));
     let mut cause = error.source();
     while let Some(inner) = cause {
         eprintln!("  caused by: {inner}");
         cause = inner.source();
     }
+    for line in error.details() {
+        eprintln!("{line}");
+    }
     for hint in error.hints() {
-        eprintln!("hint: {hint}");
+        eprintln!("{} {hint}", paint_error(Paint::Hint, "hint:"));
     }
 }
 
-/// Starts the log on standard error.
-pub fn start_log(verbose: u8, env: &Env) {
+/// Starts the log on standard error, and decides about colour.
+pub fn start(verbose: u8, env: &Env) {
+    let wanted = env.get("NO_COLOR").is_none() && env.get("TERM").as_deref() != Some("dumb");
+    let on_error = wanted && std::io::stderr().is_terminal();
+    let _ = COLOUR.set((wanted && std::io::stdout().is_terminal(), on_error));
     let usual = match verbose {
         0 => "warn",
         1 => "warn,ghswarm=info",
@@ -51,6 +118,7 @@ pub fn start_log(verbose: u8, env: &Env) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(on_error)
         .with_target(false)
         .try_init();
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::environment::Env;
 use super::error::{CommandError, Kind};
@@ -16,8 +16,22 @@ pub struct Token {
     pub from: &'static str,
 }
 
-/// Finds it.
+/// Finds it, and sees that it can be one.
 pub fn find(env: &Env, config: &RepoConfig) -> Result<Token, CommandError> {
+    let token = search(env, config)?;
+    let strange = |c: char| !c.is_ascii_graphic();
+    if token.secret.expose_secret().contains(strange) {
+        let what = format!(
+            "the token from {} holds a space, a line break or another character no token has",
+            token.from
+        );
+        return Err(CommandError::new(Kind::Outside, what)
+            .hint("it has to be the token alone, on one line"));
+    }
+    Ok(token)
+}
+
+fn search(env: &Env, config: &RepoConfig) -> Result<Token, CommandError> {
     for (name, from) in [("GITHUB_TOKEN", "GITHUB_TOKEN"), ("GH_TOKEN", "GH_TOKEN")] {
         let set = config.env.get(name).cloned().or_else(|| env.get(name));
         if let Some(token) = set.filter(|token| !token.trim().is_empty()) {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Env;
 use super::error::{CommandError, Kind};
-use super::token;
+use super::{clone, token};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
@@ -47,26 +47,69 @@ struct Handoff {
 
 /// Reads and checks the configuration.
 pub fn load_config(env: &Env, flag: Option<&Path>) -> Result<Config, CommandError> {
-    let ask = |name: &str| env.get(name);
-    let file = config::locate(flag, &ask).map_err(|not_found| {
+    let file = find_config(env, flag)?;
+    let text = read_config(&file)?;
+    config::load(&text, &file, &|name| env.get(name)).map_err(|problems| wrong(&file, &problems))
+}
+
+/// Which file is the configuration.
+pub fn find_config(env: &Env, flag: Option<&Path>) -> Result<PathBuf, CommandError> {
+    config::locate(flag, &|name| env.get(name)).map_err(|not_found| {
+        if let Some(there) = not_found.tried.iter().find(|path| path.exists()) {
+            let what = format!("the configuration `{}` is not a file", there.display());
+            return CommandError::new(Kind::Config, what).hint("name a file: --config PATH");
+        }
         CommandError::new(Kind::Config, not_found.to_string())
             .hint("write one: ghswarm init")
             .hint("or see what it does first: ghswarm demo")
-    })?;
-    let text = std::fs::read_to_string(&file).map_err(|error| {
+    })
+}
+
+/// The file's text.
+pub fn read_config(file: &Path) -> Result<String, CommandError> {
+    std::fs::read_to_string(file).map_err(|error| {
         CommandError::new(
             Kind::Config,
-            format!("cannot read `{}`: {error}", file.display()),
+            format!(
+                "cannot read the configuration `{}`: {error}",
+                file.display()
+            ),
         )
-    })?;
-    config::load(&text, &file, &ask)
-        .map_err(|problems| CommandError::new(Kind::Config, problems.to_string()))
+    })
+}
+
+/// All that is wrong with the file, each with its place.
+fn wrong(file: &Path, problems: &config::ConfigProblems) -> CommandError {
+    let file = file.display();
+    let what = match problems.0.len() {
+        1 => format!("the configuration `{file}` has a problem"),
+        many => format!("the configuration `{file}` has {many} problems"),
+    };
+    problems
+        .0
+        .iter()
+        .fold(CommandError::new(Kind::Config, what), |error, problem| {
+            let error = error.detail(problem.to_string());
+            match &problem.hint {
+                Some(hint) => error.detail(format!("  hint: {hint}")),
+                None => error,
+            }
+        })
 }
 
 /// The home of this machine, made if it is not there.
 pub fn open_home(config: &Config) -> Result<Home, CommandError> {
-    locks::ensure_home(&config.home)
-        .map_err(|error| CommandError::outside("cannot use the home", error))
+    locks::ensure_home(&config.home).map_err(|error| home_error(&error))
+}
+
+/// What is wrong with the home.
+pub fn home_error(error: &locks::HomeError) -> CommandError {
+    let what = error.to_string();
+    let error = match std::error::Error::source(error) {
+        Some(source) => CommandError::outside(what, source.to_string()),
+        None => CommandError::new(Kind::Outside, what),
+    };
+    error.hint("choose another place for it: GHSWARM_HOME=PATH")
 }
 
 /// Makes everything that one repository needs.
@@ -75,32 +118,16 @@ pub async fn open_repository(
     home: &Home,
     config: &RepoConfig,
 ) -> Result<RepoEngine, CommandError> {
+    let origin = clone::origin(config)?;
     let token = token::find(env, config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let github: Arc<dyn GitHub> = Arc::new(
-        github(
-            &config.github.api_url,
-            &config.repo,
-            token.secret.clone(),
-            clock.clone(),
-        )
-        .map(|(settings, clock)| {
-            let spacing = config.github.write_spacing;
-            GitHubAdapter::new(
-                GitHubSettings {
-                    write_spacing: spacing,
-                    ..settings
-                },
-                clock,
-            )
-        })
-        .map_err(|error| CommandError::outside("cannot reach GitHub", error))?
-        .map_err(|error| refused(&error, &config.alias))?,
-    );
+    let github = connect(config, token.secret.clone(), clock.clone())
+        .map_err(|error| refused(&error, &config.alias))?;
     let memory = memory(home, config, &token.secret);
     let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
         .await
         .map_err(|error| refused(&error, &config.alias))?;
+    clone::belongs(config, &origin, &facts.slug)?;
     let world = World {
         git: Arc::new(CliGit::new(
             git_settings(env, home, config, &facts, &token.secret),
@@ -141,17 +168,18 @@ pub fn refused(error: &PortError, alias: &str) -> CommandError {
     CommandError::outside(what, error.clone()).hint(hint)
 }
 
-fn github(
-    api_url: &str,
-    slug: &RepoSlug,
+/// GitHub, for one repository.
+pub fn connect(
+    config: &RepoConfig,
     token: SecretString,
     clock: Arc<dyn Clock>,
-) -> Result<(GitHubSettings, Arc<dyn Clock>), PortError> {
+) -> Result<Arc<dyn GitHub>, PortError> {
     let settings = GitHubSettings {
-        api_url: api_url.to_owned(),
-        ..GitHubSettings::new(slug.clone(), token)
+        api_url: config.github.api_url.clone(),
+        write_spacing: config.github.write_spacing,
+        ..GitHubSettings::new(config.repo.clone(), token)
     };
-    Ok((settings, clock))
+    Ok(Arc::new(GitHubAdapter::new(settings, clock)?))
 }
 
 /// Derived data: one folder for each repository and token, since what was seen depends on who looked.
@@ -162,7 +190,8 @@ fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Mem
     Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
 }
 
-fn git_settings(
+/// How the clone is worked on.
+pub fn git_settings(
     env: &Env,
     home: &Home,
     config: &RepoConfig,
@@ -190,7 +219,8 @@ fn loopback_header(api_url: &str, token: &SecretString) -> Option<HttpHeader> {
     })
 }
 
-fn run_root(env: &Env) -> Option<PathBuf> {
+/// Where `AGENT_RUN_ROOT` puts claims and runs.
+pub fn run_root(env: &Env) -> Option<PathBuf> {
     env.get("AGENT_RUN_ROOT").map(PathBuf::from)
 }
 
@@ -300,11 +330,11 @@ pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHu
     let handoff: Handoff = serde_json::from_slice(handoff).context("the handoff is damaged")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let token = SecretString::from(handoff.token);
-    let (settings, clock) = github(&handoff.api_url, &handoff.slug, token, clock)?;
-    // A renewal must not wait behind a spacing meant for the engine's writes.
     let settings = GitHubSettings {
+        api_url: handoff.api_url,
+        // A renewal must not wait behind a spacing meant for the engine's writes.
         write_spacing: Duration::ZERO,
-        ..settings
+        ..GitHubSettings::new(handoff.slug, token)
     };
     Ok(Some(Arc::new(GitHubAdapter::new(settings, clock)?)))
 }

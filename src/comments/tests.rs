@@ -65,3 +65,23 @@ fn every_reason_has_a_remedy_that_names_a_next_step() {
         assert!(remedy(reason, IssueNumber(3)).len() > 20);
     }
 }
+
+#[test]
+fn an_answer_of_the_command_line_is_read_back_without_its_marker() {
+    let text = answer(
+        "7/1-2/clarification-9/answer-0123456789ab",
+        "Use <b>two</b> lines.\n\nAnd tests.",
+    );
+    assert_eq!(
+        answer_in(&text),
+        Some("Use <b>two</b> lines.\n\nAnd tests.")
+    );
+    let other = blocked(
+        "7/1-2/agent_failed-3",
+        IssueNumber(7),
+        &IssueState::default(),
+        None,
+    );
+    assert_eq!(answer_in(&other), None);
+    assert_eq!(answer_in("**Answer:**\n\nyes"), None);
+}

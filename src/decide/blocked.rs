@@ -23,7 +23,12 @@ pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
     if resumed(view) {
-        return Some(view.write(resumed_state(view), Why::Resumed));
+        let write = || view.write(resumed_state(view), Why::Resumed);
+        return Some(say_answer(view).unwrap_or_else(write));
+    }
+    // What was to be approved is not what stands there now: it has to be shown again.
+    if let Some(decision) = super::guards::untrusted_anew(view) {
+        return Some(decision);
     }
     Some(announce(view).unwrap_or_else(|| settle(view)))
 }
@@ -97,6 +102,21 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     // `blocked` in it alone would keep the issue blocked for ever.
     state.next_action.name().clone_into(&mut state.phase);
     state
+}
+
+/// The answer goes onto the issue before the state goes on: an agent that starts without it would ask
+/// again. Its key is made of its text, so another answer is another comment.
+fn say_answer(view: &View<'_>) -> Option<Decision> {
+    let text = view.seen.order.answer.as_ref()?;
+    let hash = crate::model::trust::text_hash("answer", text);
+    let asked = view.state.blocked_key.clone();
+    let asked = asked.unwrap_or_else(|| view.issue.number.to_string());
+    let key = format!("{asked}/answer-{}", hash.get(..12).unwrap_or(&hash));
+    if view.said(&key) {
+        return None;
+    }
+    let about = CommentAbout::Answer(text.clone());
+    Some(view.under_claim(Effect::Comment(KeyedComment { key, about }), Why::Announce))
 }
 
 /// The comment that says why, once.

@@ -189,6 +189,8 @@ pub enum CommentAbout {
     Question,
     /// The state block is damaged; the text says where.
     StateInvalid(String),
+    /// A person answered the agent's question on the command line.
+    Answer(String),
 }
 
 /// Where the worktree starts.

@@ -165,15 +165,32 @@ pub fn explain(
 ) -> (Vec<GuardReport>, Decision) {
     let reports = match View::of(seen, policy, now) {
         Err(_) => Vec::new(),
-        Ok(view) => GUARDS
-            .iter()
-            .map(|(guard, check)| GuardReport {
-                guard: *guard,
-                stops: check(&view).map(|decision| decision.why().clone()),
-            })
-            .collect(),
+        Ok(mut view) => {
+            // A guard that has to write says why, not that it needs a claim for that.
+            view.as_if_claimed = true;
+            GUARDS
+                .iter()
+                .map(|(guard, check)| GuardReport {
+                    guard: *guard,
+                    stops: check(&view).map(|decision| in_full(&decision)),
+                })
+                .collect()
+        }
     };
     (reports, super::decide(seen, policy, now))
+}
+
+/// The reason; of a decision to block, with the words that people would read then.
+fn in_full(decision: &Decision) -> Why {
+    if let Decision::Do(effect, Why::Blocking { reason }) = decision
+        && let Effect::WriteState(write) = &**effect
+    {
+        return Why::Blocked {
+            reason: *reason,
+            detail: write.state.blocked_detail.clone().unwrap_or_default(),
+        };
+    }
+    decision.why().clone()
 }
 
 /// A newer version may mean other things by the same fields: hands off.
@@ -293,6 +310,10 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     if older {
         return None;
     }
+    if view.seen.order.resume {
+        let change = view.status_change(Status::Idle)?;
+        return Some(view.under_claim(Effect::SetStatus(change), Why::Resumed));
+    }
     if view.state.rev == 0 {
         return Some(Decision::wait(Why::BlockedByPerson));
     }
@@ -316,14 +337,31 @@ fn trust(view: &View<'_>) -> Option<Decision> {
         };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
-    let short = hash.get(..16).unwrap_or(hash);
     Some(view.block(
         BlockedReason::UntrustedText,
         format!(
             "{because}. If you have read the title and the text and want them acted on as they are \
-             now, a trusted person comments: `/ghswarm approve {short}`"
+             now, a trusted person comments: `/ghswarm approve {}`",
+            short(hash)
         ),
     ))
+}
+
+/// As much of a text's hash as a person has to repeat.
+fn short(hash: &str) -> &str {
+    hash.get(..16).unwrap_or(hash)
+}
+
+/// Blocks once more where the text changed after we said what is to be approved.
+pub(super) fn untrusted_anew(view: &View<'_>) -> Option<Decision> {
+    let TextTrust::Untrusted { hash, .. } = &view.trust else {
+        return None;
+    };
+    let said = view.state.blocked_reason == Some(BlockedReason::UntrustedText);
+    let detail = view.state.blocked_detail.as_deref().unwrap_or_default();
+    (said && !detail.contains(short(hash)))
+        .then(|| trust(view))
+        .flatten()
 }
 
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment

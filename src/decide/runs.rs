@@ -354,6 +354,11 @@ fn ask(view: &View<'_>, question: &str) -> Decision {
 pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
     use crate::model::run::RunEnd;
     let how = match (exit.end, exit.code, exit.signal) {
+        // What `sh` says of a program that it does not find.
+        (RunEnd::Exited, Some(127), _) if run.key.kind.is_agent() => format!(
+            "exited with status 127: is the program there? See `agents.{}.command`",
+            run.key.kind
+        ),
         (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
         (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
         (RunEnd::Exited, None, None) => "ended without a status".to_owned(),

@@ -46,4 +46,6 @@ pub struct Order {
     pub more_runs: u32,
     /// `--force`: do not wait for `wait_until`.
     pub now: bool,
+    /// `--answer TEXT`: said on the issue before it goes on.
+    pub answer: Option<String>,
 }

@@ -84,6 +84,8 @@ pub struct View<'a> {
     pub branch: BranchName,
     /// Status labels that stand.
     pub statuses: Vec<Status>,
+    /// For `explain`: what would be done once the issue is claimed, instead of the claim.
+    pub as_if_claimed: bool,
 }
 
 impl<'a> View<'a> {
@@ -115,6 +117,7 @@ impl<'a> View<'a> {
         Ok(Self {
             claim: claim_view(seen, commit),
             statuses: policy.labels.statuses(&issue.labels),
+            as_if_claimed: false,
             seen,
             policy,
             now,

@@ -61,7 +61,8 @@ impl CycleReport {
 }
 
 impl IssueReport {
-    fn settled(&self) -> bool {
+    /// Is it done, blocked or waiting for people?
+    pub fn settled(&self) -> bool {
         matches!(self.outcome, "done" | "blocked") || waits_for_people(&self.code)
     }
 }

@@ -3,6 +3,7 @@
 //! It names doors, never what is behind them, and it decides nothing: what to do is `decide`'s.
 
 pub mod cycle;
+mod explain;
 mod listing;
 mod observe;
 mod perform;
@@ -12,6 +13,7 @@ pub mod step;
 pub mod supervise;
 
 pub use cycle::{CycleReport, IssueReport};
+pub use explain::Explained;
 pub use observe::kept_repository;
 pub use settings::{AgentSettings, GithubAccess, RepoEngine, Settings, Target, World};
 pub use step::StepOutcome;

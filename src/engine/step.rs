@@ -64,6 +64,8 @@ pub struct Advanced {
     pub phase: Option<Phase>,
     /// The issue's `updated_at` at the last look.
     pub updated_at: Option<Timestamp>,
+    /// When that look was taken, GitHub's clock.
+    pub looked_at: Option<Timestamp>,
     /// Effects performed.
     pub effects: u32,
 }
@@ -97,6 +99,7 @@ impl RepoEngine {
                 outcome: StepOutcome::Locked,
                 phase: None,
                 updated_at: None,
+                looked_at: None,
                 effects: 0,
             },
         };
@@ -195,7 +198,7 @@ impl RepoEngine {
         LOOK_FRESH_FOR.min(self.policy.lease_ttl / 10)
     }
 
-    async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
+    pub(super) async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
         let decision = decide(seen, &self.policy, seen.look.at);
         if matches!(decision.why(), Why::NoSlot { .. }) && !seen.slot_owners_known {
             self.ask_about_slots(seen).await?;
@@ -253,6 +256,7 @@ impl RepoEngine {
 impl Progress {
     fn note(&mut self, seen: &Snapshot, engine: &RepoEngine) {
         self.end.updated_at = seen.look.issue.as_ref().map(|issue| issue.updated_at);
+        self.end.looked_at = Some(seen.look.at);
         let view = crate::decide::view::View::of(seen, &engine.policy, seen.look.at);
         self.end.phase = view.ok().map(|view| view.phase());
     }
@@ -309,7 +313,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
     match effect {
         Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
-        Effect::PushBranch { .. } => Some(BlockedReason::PushRefused),
+        Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
         Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),

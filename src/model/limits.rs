@@ -90,3 +90,9 @@ pub const SUPERVISOR_START_MAX: Duration = Duration::from_secs(30);
 
 /// A question or review file beyond this is cut, bytes: it becomes a comment or part of a prompt.
 pub const LEFT_FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// Issues of a repository that `status` looks at: each look is a request.
+pub const STATUS_LOOKS_MAX: usize = 50;
+
+/// Below this `doctor` warns: a worktree, its build and the run logs have to fit.
+pub const DISK_FREE_BYTES_MIN: u64 = 1 << 30;

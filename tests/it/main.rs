@@ -10,8 +10,10 @@
 
 mod adapter_github;
 mod adapter_sim;
+mod cli;
 mod contracts;
 mod e2e;
+mod engine_looks;
 mod processes;
 mod stories;
 mod world;

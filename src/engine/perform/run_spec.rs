@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::effect::RunPlan;
 use crate::decide::view::View;
@@ -260,8 +261,12 @@ fn answers(view: &View<'_>) -> Vec<String> {
     let since = asked.map_or(0, |index| index + 1);
     view.seen.look.comments[since..]
         .iter()
-        .filter(|comment| view.counts(comment) && !is_posted_by_ghswarm(&comment.body))
-        .map(|comment| comment.body.clone())
+        .filter(|comment| view.counts(comment))
+        .filter_map(|comment| match comments::answer_in(&comment.body) {
+            Some(answer) => Some(answer.to_owned()),
+            None if is_posted_by_ghswarm(&comment.body) => None,
+            None => Some(comment.body.clone()),
+        })
         .collect()
 }
 

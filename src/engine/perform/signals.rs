@@ -114,6 +114,7 @@ impl RepoEngine {
             }
             CommentAbout::Question => comments::question(&comment.key, issue, &state),
             CommentAbout::StateInvalid(at) => comments::state_invalid(&comment.key, issue, at),
+            CommentAbout::Answer(text) => comments::answer(&comment.key, text),
         };
         let text = self.redact(&text);
         let id = self

@@ -272,8 +272,8 @@ fn a_claim_without_its_signals_is_completed_by_the_next_engine() {
         .door
         .right_before(Op::AddAssignee, move || home.kill_engine());
     world.run_until_waits();
-    assert!(world.a().has_claim(issue));
     world.a().restart();
+    assert!(world.a().has_claim(issue));
     world.ci_is_green().settle();
     world.expect_done(issue);
 }

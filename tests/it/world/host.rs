@@ -139,7 +139,8 @@ impl Host {
         self.on.load(Ordering::Relaxed)
     }
 
-    fn engine(&self) -> Arc<RepoEngine> {
+    /// The engine of the present process.
+    pub(crate) fn engine(&self) -> Arc<RepoEngine> {
         Arc::clone(&self.engine.lock().unwrap())
     }
 

@@ -96,10 +96,12 @@ impl Laws {
 
     /// A person wrote this body: from now on it must not be lost.
     pub(crate) fn person_wrote(&self, issue: u64) {
-        let body = self.repo.issue(issue).unwrap().body;
+        let Issue { body, labels, .. } = self.repo.issue(issue).unwrap();
         let mut history = self.history.lock().unwrap();
         history.texts.insert(issue, persons_text(&body));
-        history.managed.insert(issue);
+        if !self.policy.labels.statuses(&labels).is_empty() {
+            history.managed.insert(issue);
+        }
         // Whoever rewrites the body may have rewritten the counters with it.
         history.states.remove(&issue);
     }

@@ -164,8 +164,10 @@ impl World {
     pub(super) fn everything_is_green(&self) {
         let mut shas: Vec<String> = self.repo.tip().unwrap().into_iter().collect();
         for (_, pr) in self.repo.prs().unwrap() {
-            if pr.standing == PrStanding::Open {
-                shas.push(pr.head_sha);
+            match pr.standing {
+                PrStanding::Open => shas.push(pr.head_sha),
+                PrStanding::Merged(commit, ..) => shas.push(commit),
+                PrStanding::Closed => {}
             }
         }
         let repo = self.repo.snapshot().unwrap();

@@ -1,0 +1,117 @@
+//! What `doctor` looks at on this machine. It asks nobody on the network.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::super::clone;
+use super::Finding;
+use crate::config::{AgentConfig, RepoConfig};
+use crate::model::limits::DISK_FREE_BYTES_MIN;
+
+/// The oldest git with everything that is used.
+const GIT_MIN: (u32, u32) = (2, 31);
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "asking which programs there are is neither git's work nor a run"
+)]
+fn ask(program: &str, arguments: &[&str], path: Option<&str>) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+/// Is git there, and new enough?
+pub fn git() -> Finding {
+    let wanted = format!("git {}.{} or newer", GIT_MIN.0, GIT_MIN.1);
+    let Some(text) = ask("git", &["--version"], None) else {
+        return Finding::bad("git", "`git` is not found", format!("install {wanted}"));
+    };
+    let version = text.trim_start_matches("git version ").to_owned();
+    let mut parts = version
+        .split('.')
+        .map_while(|part| part.parse::<u32>().ok());
+    match (parts.next(), parts.next()) {
+        (Some(major), Some(minor)) if (major, minor) >= GIT_MIN => Finding::good("git", version),
+        _ => Finding::bad(
+            "git",
+            format!("`{text}` is too old"),
+            format!("install {wanted}"),
+        ),
+    }
+}
+
+/// Is there room?
+pub fn disk(check: &'static str, path: &Path) -> Finding {
+    let place = clone::nearest(path);
+    match rustix::fs::statvfs(place) {
+        Err(error) => Finding::skipped(check, format!("{}: {error}", place.display())),
+        Ok(facts) => {
+            let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+            let mib = free >> 20;
+            let what = format!("{}.{} GiB free", mib / 1024, (mib % 1024) * 10 / 1024);
+            if free < DISK_FREE_BYTES_MIN {
+                let remedy = format!("make room at `{}`", place.display());
+                Finding::bad(check, what, remedy)
+            } else {
+                Finding::good(check, what)
+            }
+        }
+    }
+}
+
+/// Is the clone there, and does it belong to the repository?
+pub fn clone(config: &RepoConfig) -> Vec<Finding> {
+    let url = match clone::origin(config) {
+        Ok(url) => url,
+        Err(error) => return vec![Finding::error("clone", &error)],
+    };
+    let there = Finding::good("clone", config.path.display().to_string());
+    let origin = match clone::belongs(config, &url, &config.repo) {
+        Ok(()) => Finding::good("origin", clone::without_login(&url)),
+        Err(error) => Finding::error("origin", &error),
+    };
+    vec![there, origin]
+}
+
+/// Are the agents' programs found?
+pub fn programs(config: &RepoConfig) -> Vec<Finding> {
+    let agents = [
+        ("implement", Some(&config.agents.implement)),
+        ("simplify", config.agents.simplify.as_ref()),
+        ("review", Some(&config.agents.review)),
+    ];
+    let agents = agents
+        .into_iter()
+        .filter_map(|(name, agent)| Some((name, agent?)));
+    agents
+        .flat_map(|(name, agent)| agent.commands.iter().map(move |c| program(name, agent, c)))
+        .collect()
+}
+
+fn program(name: &str, agent: &AgentConfig, command: &str) -> Finding {
+    let words = shlex::split(command).unwrap_or_default();
+    let word = words
+        .iter()
+        .find(|word| !word.contains('=') && *word != "env");
+    let Some(word) = word.filter(|word| !word.contains(['$', '(', '{', ';', '&', '|'])) else {
+        return Finding::skipped(
+            "agent",
+            format!("{name}: `{command}` is more than a program"),
+        );
+    };
+    let path = agent.env.get("PATH").map(String::as_str);
+    match ask("sh", &["-c", "command -v -- \"$1\"", "sh", word], path) {
+        Some(found) => Finding::good("agent", format!("{name}: {found}")),
+        None => Finding::bad(
+            "agent",
+            format!("{name}: the program `{word}` is not found"),
+            format!("install it, or mend `agents.{name}.command`"),
+        ),
+    }
+}

@@ -1,0 +1,178 @@
+//! `logs N`: the output of an issue's newest runs, from this home's run folders. It asks nobody else.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::args::{Args, LogsOptions};
+use super::environment::Env;
+use super::error::{CommandError, Kind};
+use super::output::{self, Paint, paint};
+use super::{select, wiring};
+use crate::adapters::clock::SystemClock;
+use crate::adapters::processes::ProcessRuns;
+use crate::model::comment::strip_ansi;
+use crate::model::ids::IssueNumber;
+use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
+use crate::ports::clock::Clock as _;
+use crate::ports::runs::Runs as _;
+
+/// How often a followed log is looked at.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+
+/// Runs the command.
+pub async fn logs(env: &Env, args: &Args, options: &LogsOptions) -> Result<ExitCode, CommandError> {
+    let config = wiring::load_config(env, args.config.as_deref())?;
+    let repository = select::one(&config, options.repository.as_deref())?;
+    let root = wiring::run_root(env).unwrap_or_else(|| config.home.join("runs"));
+    let issue = options.issue;
+    if let Some(key) = options.run.as_ref().filter(|key| key.issue != issue) {
+        return Err(CommandError::new(
+            Kind::Usage,
+            format!(
+                "the run `{key}` is one of issue #{}, not of #{issue}",
+                key.issue
+            ),
+        ));
+    }
+    let runs = of_issue(&root, &repository.alias, issue)?;
+    let wanted = choose(&runs, options.run.as_ref());
+    let Some(newest) = wanted.last() else {
+        return Err(nothing(options, &runs, &root));
+    };
+    for run in &wanted {
+        let follow = options.follow && run.key == newest.key;
+        print(run, Follow(follow)).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn nothing(options: &LogsOptions, runs: &[RunFacts], root: &Path) -> CommandError {
+    let issue = options.issue;
+    let what = match &options.run {
+        Some(key) => format!("there is no run `{key}`"),
+        None => format!("issue #{issue} has no run on this machine"),
+    };
+    let error = CommandError::new(Kind::Outside, what);
+    if runs.is_empty() {
+        return error.hint(format!("runs are kept in {}", root.display()));
+    }
+    let keys: Vec<String> = runs.iter().map(|run| run.key.to_string()).collect();
+    error.hint(format!("it has: {}", keys.join(", ")))
+}
+
+/// The issue's runs, oldest first. The repository's id is not asked for: it would need GitHub.
+fn of_issue(root: &Path, alias: &str, issue: IssueNumber) -> Result<Vec<RunFacts>, CommandError> {
+    let failed = |error: std::io::Error| {
+        CommandError::outside(format!("cannot list `{}`", root.display()), error)
+    };
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let folder = entry.map_err(failed)?.path();
+        let runs = ProcessRuns::new(folder, PathBuf::new(), Vec::new());
+        let facts = runs
+            .facts(issue)
+            .map_err(|error| CommandError::outside("cannot read the run folders", error))?;
+        found.extend(facts.into_iter().filter(|run| belongs(run, alias)));
+    }
+    Ok(found)
+}
+
+/// Other repositories have an issue of that number too.
+fn belongs(run: &RunFacts, alias: &str) -> bool {
+    let spec = std::fs::read_to_string(run.folder.join("spec.json")).ok();
+    let spec = spec.and_then(|text| serde_json::from_str::<RunSpec>(&text).ok());
+    let lease = spec.and_then(|spec| spec.lease);
+    lease.is_none_or(|lease| lease.alias == alias)
+}
+
+/// The run that was named, or all runs of the newest attempt.
+fn choose<'a>(runs: &'a [RunFacts], named: Option<&RunKey>) -> Vec<&'a RunFacts> {
+    let newest = runs.last().map(|run| (run.key.epoch, run.key.seq));
+    let wanted = |run: &&RunFacts| match named {
+        Some(key) => run.key == *key,
+        None => Some((run.key.epoch, run.key.seq)) == newest,
+    };
+    runs.iter().filter(wanted).collect()
+}
+
+/// Go on until the run has ended?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Follow(bool);
+
+async fn print(run: &RunFacts, follow: Follow) -> Result<(), CommandError> {
+    let title = format!(
+        "==> {} ({}): {} <==",
+        run.key,
+        run.label,
+        in_words(&run.status)
+    );
+    output::data(&paint(Paint::Hint, &title));
+    let path = run.folder.join("output.log");
+    let failed =
+        |error| CommandError::outside(format!("cannot read the log `{}`", path.display()), error);
+    let mut file = match File::open(&path) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut line = Vec::new();
+    loop {
+        // Asked before reading: what was written until the end is then read for sure.
+        let ended = !follow.0 || ended(&run.folder);
+        while file.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+            if line.ends_with(b"\n") || ended {
+                let text = String::from_utf8_lossy(&line);
+                output::data(strip_ansi(&text).trim_end_matches(['\n', '\r']));
+                line.clear();
+            }
+        }
+        if ended {
+            return Ok(());
+        }
+        SystemClock.sleep(FOLLOW_EVERY).await;
+    }
+}
+
+/// `exit.json` is the last word about a run; a supervisor that died leaves none.
+fn ended(folder: &Path) -> bool {
+    let key = folder.file_name().and_then(|name| name.to_str());
+    let issue = folder
+        .parent()
+        .and_then(Path::file_name)
+        .and_then(|n| n.to_str());
+    let issue = issue.and_then(|name| name.strip_prefix("issue-")?.parse().ok());
+    let (Some(key), Some(issue)) = (key, issue) else {
+        return true;
+    };
+    let Some(root) = folder.ancestors().nth(2) else {
+        return true;
+    };
+    let runs = ProcessRuns::new(root.to_owned(), PathBuf::new(), Vec::new());
+    let facts = runs.facts(issue).unwrap_or_default();
+    let run = facts.iter().find(|run| run.key.folder() == key);
+    run.is_none_or(|run| !matches!(run.status, RunStatus::Running { .. }))
+}
+
+fn in_words(status: &RunStatus) -> String {
+    match status {
+        RunStatus::Reserved => "not started".to_owned(),
+        RunStatus::Running { since, frozen } => {
+            let how = if *frozen { "paused" } else { "running" };
+            format!("{how} since {}", since.format("%H:%M:%S UTC"))
+        }
+        RunStatus::Ended(exit) if exit.success() => "succeeded".to_owned(),
+        RunStatus::Ended(exit) => match (exit.code, exit.signal) {
+            (Some(code), _) => format!("failed, status {code}"),
+            (None, Some(signal)) => format!("{:?}, signal {signal}", exit.end),
+            (None, None) => format!("{:?}", exit.end),
+        },
+    }
+}

@@ -1,0 +1,41 @@
+//! Looks without acting: what stops an issue, and which issues there are. It takes no lock and writes
+//! nothing on GitHub.
+
+use crate::decide::{Decision, GuardReport, Order, Snapshot, explain};
+use crate::model::ids::IssueNumber;
+use crate::model::issue::ListedIssue;
+use crate::ports::PortResult;
+
+use super::settings::RepoEngine;
+
+/// An issue as it was seen, and what is decided about it.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// Every guard in order; none where the issue could not be read.
+    pub guards: Vec<GuardReport>,
+    /// What would be done now.
+    pub decision: Decision,
+    /// What it was decided on.
+    pub seen: Snapshot,
+}
+
+impl RepoEngine {
+    /// Looks at an issue and says what would be done.
+    pub async fn explain(&self, issue: IssueNumber, order: &Order) -> PortResult<Explained> {
+        let mut seen = self.observe(issue, order, None).await?;
+        // With all slots taken the owners tell whether one was left by a crash.
+        let decision = self.decide(&mut seen).await?;
+        let (guards, _) = explain(&seen, &self.policy, seen.look.at);
+        Ok(Explained {
+            guards,
+            decision,
+            seen,
+        })
+    }
+
+    /// Every issue that the configuration wants worked on, sleeping ones included, by number.
+    pub async fn managed(&self) -> PortResult<Vec<ListedIssue>> {
+        let listing = self.list().await?;
+        Ok(self.wanted(&listing))
+    }
+}

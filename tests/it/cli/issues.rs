@@ -1,0 +1,176 @@
+//! The commands about issues, against a simulated GitHub.
+
+use serde_json::{Value, json};
+
+use super::Served;
+
+/// Asks until the prompt holds the answer, then does the work of the demo's agent.
+const ASKING: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+cp "$1" "$here/prompt.md"
+if grep -q 'Shout in English' "$1"; then
+  exec sh "$here/real-agent.sh" "$1"
+fi
+echo 'In which language?' > .agent_question.md
+"#;
+
+#[test]
+fn a_fresh_issue_is_explained_and_stepped() {
+    let world = Served::new();
+    let pages = [
+        &["status"] as &[&str],
+        &["explain", "1"],
+        &["run", "1", "--dry-run"],
+        &["run", "1", "--step"],
+        &["logs", "1"],
+        &["history"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
+    let world = Served::new();
+    let run = world.run(&["run", "1", "--wait"]);
+    assert!(run.ends_with("#1 done\n--- exit status 0"), "{run}");
+    let pages = [
+        &["explain", "1"] as &[&str],
+        &["logs", "1"],
+        &["logs", "1", "-f"],
+        &["resume", "1"],
+        &["status"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+    let history = world.run(&["history", "--issue", "1", "--since", "1h", "--limit", "1"]);
+    assert!(
+        history.contains("[DATE] [TIME]  demo #1  done         release: done"),
+        "{history}"
+    );
+    let none = world.run(&["history", "--issue", "7"]);
+    assert!(none.contains("nothing is recorded"), "{none}");
+}
+
+#[test]
+fn numbers_that_are_no_managed_issue_are_told_apart() {
+    let world = Served::new();
+    world.post(
+        "issues",
+        &json!({ "title": "Not handed over", "body": "Hello." }),
+    );
+    let pages = [
+        &["run", "99"] as &[&str],
+        &["explain", "99"],
+        &["resume", "99"],
+        &["logs", "99"],
+        &["run", "2"],
+        &["resume", "2"],
+        &["explain", "2"],
+        &["resume", "1"],
+        &["logs", "1", "--run", "2/1700000000-1-implement"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+    assert_eq!(world.comments(), Vec::<String>::new());
+}
+
+#[test]
+fn a_held_issue_says_which_label_holds_it() {
+    let world = Served::new();
+    world.post("issues/1/labels", &json!({ "labels": ["do-not-dispatch"] }));
+    let page = world.run(&["explain", "1"]);
+    let from = page.find("  ✓ managed").unwrap();
+    insta::assert_snapshot!(&page[from..]);
+    let json = world.run(&["explain", "1", "--json"]);
+    let value: Value = serde_json::from_str(json.lines().nth(1).unwrap()).unwrap();
+    let stops: Vec<&Value> = value["guards"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|guard| guard["passes"] == false)
+        .map(|guard| &guard["guard"])
+        .collect();
+    assert_eq!(stops, ["hold"]);
+    assert_eq!(
+        (&value["outcome"], &value["code"]),
+        (&json!("waiting"), &json!("on_hold"))
+    );
+}
+
+#[test]
+fn an_answer_is_posted_once_and_reaches_the_agent() {
+    let world = Served::new();
+    let real = std::fs::read_to_string(world.agent_file()).unwrap();
+    std::fs::write(world.dir().join("bin/real-agent.sh"), real).unwrap();
+    world.agent(ASKING);
+    let asked = world.run(&["run", "1", "--wait"]);
+    assert!(asked.ends_with("exit status 1"), "{asked}");
+    let pages = [
+        asked.lines().rev().nth(1).unwrap().to_owned(),
+        world.run(&["status"]),
+        world.run(&["run", "1"]),
+        world.run(&["explain", "1"]),
+    ];
+    insta::assert_snapshot!(pages.join("\n\n"));
+    let resumed = world.run(&["resume", "1", "--answer", "Shout in English, please."]);
+    assert!(resumed.ends_with("exit status 0"), "{resumed}");
+    let said = |world: &Served| {
+        let comments = world.comments();
+        comments
+            .iter()
+            .filter(|c| c.contains("Shout in English"))
+            .count()
+    };
+    assert_eq!(said(&world), 1);
+    let done = world.run(&["run", "1", "--wait"]);
+    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
+    let prompt = std::fs::read_to_string(world.dir().join("bin/prompt.md")).unwrap();
+    assert!(prompt.contains("Shout in English, please."), "{prompt}");
+    assert!(!prompt.contains("ghswarm:key="), "{prompt}");
+    assert_eq!(said(&world), 1);
+}
+
+#[test]
+fn a_blocked_label_of_a_person_is_taken_back_by_resume() {
+    let world = Served::new();
+    world.post("issues/1/labels", &json!({ "labels": ["status: blocked"] }));
+    world.ask(
+        "DELETE",
+        "/repos/demo/greeter/issues/1/labels/status%3A%20idle",
+        &Value::Null,
+    );
+    let held = world.run(&["run", "1"]);
+    insta::assert_snapshot!(held);
+    let resumed = world.run(&["resume", "1"]);
+    assert!(
+        resumed.ends_with("exit status 0") && resumed.contains("running"),
+        "{resumed}"
+    );
+}
+
+#[test]
+fn resuming_what_only_an_edit_can_mend_is_refused() {
+    let world = Served::new();
+    let body = json!({ "body": "- [ ] do it\n" });
+    world.ask("PATCH", "/repos/demo/greeter/issues/1", &body);
+    let run = world.run(&["run", "1", "--wait"]);
+    assert!(run.ends_with("exit status 1"), "{run}");
+    let pages = [
+        world.run(&["resume", "1"]),
+        world.run(&["resume", "1", "--answer", "yes"]),
+    ];
+    insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn a_table_fits_a_narrow_terminal() {
+    let mut world = Served::new();
+    world.machine.set("COLUMNS", "60");
+    let page = world.run(&["status"]);
+    assert!(
+        page.lines().all(|line| line.chars().count() <= 60),
+        "{page}"
+    );
+    assert!(!page.contains('\x1b'), "{page}");
+}

@@ -1,0 +1,145 @@
+//! The outside is not as it should be: one clear error with what to do, the documented status, and
+//! nothing changed.
+
+use std::process::Command;
+
+use super::{Machine, Served};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user's own git, on their clone"
+)]
+fn git(place: &std::path::Path, words: &[&str]) {
+    let mut command = Command::new("git");
+    let output = command.arg("-C").arg(place).args(words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Nobody on GitHub heard of it, and no run was started.
+fn untouched(world: &Served) {
+    assert_eq!(world.comments(), Vec::<String>::new());
+    assert!(!world.dir().join("home/runs").exists());
+}
+
+#[test]
+fn a_github_that_does_not_answer_is_named() {
+    let world = Served::new();
+    world.configure(world.ready["url"].as_str().unwrap(), "http://127.0.0.1:9");
+    let pages = [
+        &["cycle"] as &[&str],
+        &["run", "1"],
+        &["status"],
+        &["doctor"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn a_wrong_token_is_told_from_a_missing_one() {
+    let mut world = Served::new();
+    let mut pages = Vec::new();
+    for token in ["ghp_wrong", "two\nlines", ""] {
+        world.machine.set("GITHUB_TOKEN", token);
+        pages.push(world.run(&["run", "1"]));
+    }
+    world.configure(
+        "    github:\n",
+        "    github:\n      token_command: echo oops >&2; exit 3\n",
+    );
+    pages.push(world.run(&["run", "1"]));
+    insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn a_repository_that_is_not_there_is_told_from_a_wrong_token() {
+    let world = Served::new();
+    world.configure("repo: demo/greeter", "repo: demo/nothing");
+    insta::assert_snapshot!(world.run(&["run", "1"]));
+    untouched(&world);
+}
+
+#[test]
+fn a_clone_that_is_not_there_or_not_the_right_one_stops_before_any_work() {
+    let world = Served::new();
+    let clone = world.dir().join("clone");
+    let mut pages = Vec::new();
+    git(
+        &clone,
+        &[
+            "remote",
+            "set-url",
+            "origin",
+            "git@github.com:other/project.git",
+        ],
+    );
+    pages.push(world.run(&["run", "1"]));
+    git(&clone, &["remote", "remove", "origin"]);
+    pages.push(world.run(&["run", "1"]));
+    std::fs::rename(clone.join(".git"), clone.join("git-no-more")).unwrap();
+    pages.push(world.run(&["run", "1"]));
+    std::fs::remove_dir_all(&clone).unwrap();
+    pages.push(world.run(&["run", "1"]));
+    pages.push(world.run(&["doctor"]));
+    insta::assert_snapshot!(pages.join("\n\n"));
+    untouched(&world);
+}
+
+#[test]
+fn a_home_that_cannot_be_made_is_named() {
+    let mut world = Served::new();
+    let file = world.machine.write("file", "");
+    world
+        .machine
+        .set("GHSWARM_HOME", &file.join("home").display().to_string());
+    let pages = [&["run", "1"] as &[&str], &["init", "--force"]].map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+    untouched(&world);
+}
+
+#[test]
+fn an_alias_that_is_not_in_the_configuration_is_answered_with_those_that_are() {
+    let world = Served::new();
+    let pages = [
+        &["cycle", "--repository", "dmeo"] as &[&str],
+        &["run", "1", "--repository", "dmeo"],
+        &["status", "--repository", "dmeo"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn an_issue_number_alone_says_too_little_where_there_are_two_repositories() {
+    let machine = Machine::new();
+    machine.write(
+        ".ghswarm.yaml",
+        "defaults:\n  agents: {implement: {command: do}, review: {command: look}}\nrepositories:\n  \
+         one: {repo: a/one, path: /nowhere/one}\n  two: {repo: a/two, path: /nowhere/two}\n",
+    );
+    insta::assert_snapshot!(machine.run(&["run", "1"]));
+}
+
+#[test]
+fn an_agent_whose_program_is_not_there_blocks_with_its_name() {
+    let world = Served::new();
+    let agent = world.agent_file().display().to_string();
+    world.configure(&agent, "no-such-agent");
+    world.configure(
+        "poll_interval: 300ms",
+        "poll_interval: 300ms\n    max_retries: 1",
+    );
+    let doctor = world.run(&["doctor", "--fix"]);
+    let run = world.run(&["run", "1", "--wait"]);
+    assert!(run.ends_with("exit status 1"), "{run}");
+    assert!(
+        doctor.contains("no-such-agent") && run.contains("no-such-agent"),
+        "{doctor}\n{run}"
+    );
+    let last = run
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("#1"))
+        .unwrap();
+    insta::assert_snapshot!(last);
+}
