@@ -118,7 +118,6 @@ async fn a_tombstone_is_replaced_by_its_child_while_the_run_lives() {
         renewal(&github, IfMissing::Create).await,
         RenewOutcome::Renewed { .. }
     ));
-<<<<<<< HEAD
     assert!(
         github
             .at("issue-42")
@@ -127,9 +126,6 @@ async fn a_tombstone_is_replaced_by_its_child_while_the_run_lives() {
             .parents
             .contains(&tombstone)
     );
-=======
-    assert!(github.at("issue-42").unwrap().1.parents.contains(&tombstone));
->>>>>>> main
 }
 
 #[tokio::test]

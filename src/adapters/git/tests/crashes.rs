@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::adapters::git::place;
 
 /// When the chosen command is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,18 +72,12 @@ async fn a_worktree_cut_off_anywhere_is_made_by_the_next_try() {
 #[tokio::test]
 async fn a_worktree_whose_checkout_died_with_the_machine_is_made_by_the_next_try() {
     let place = Place::new();
-    let start = place.git().fetch_base(&branch("main")).await.unwrap();
-    let new = place.new_worktree(1, &start);
-    // Cut off further and further on, until git has registered the worktree.
-    let all = place.clone().join(".git/worktrees");
-    let mut n = 0;
-    let admin = loop {
-        n += 1;
-        let _ = cut_git(&place, n, Cut::Before).add_worktree(&new).await;
-        if let Some(entry) = fs::read_dir(&all).into_iter().flatten().next() {
-            break entry.unwrap().path();
-        }
-    };
+    let new = place.add(1).await;
+    let mut all = fs::read_dir(place.clone().join(".git/worktrees")).unwrap();
+    let admin = all.next().unwrap().unwrap().path();
+    let mut owner = place::owner(&admin).unwrap().unwrap();
+    owner.ready = false;
+    place::write_owner(&admin, &owner).unwrap();
     assert!(place.see(&new.path).await.is_none(), "not finished");
     let lock = fs::File::create(admin.join("index.lock")).unwrap();
     let long_ago = lock.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
