@@ -12,6 +12,7 @@ mod adapter_github;
 mod adapter_sim;
 mod cli;
 mod contracts;
+mod e2e;
 mod engine_looks;
 mod processes;
 mod stories;

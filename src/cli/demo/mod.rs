@@ -34,7 +34,14 @@ pub async fn demo(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandE
     let started = clock.boot_time();
     let mut server = serve::Server::start(options)?;
     let ready = server.ready()?;
-    let env = env.with("GITHUB_TOKEN", &ready.token);
+    let env = env
+        .with("GITHUB_TOKEN", &ready.token)
+        // Nothing of a demo lands in the user's own home.
+        .with(
+            "GHSWARM_HOME",
+            &ready.dir.join("home").display().to_string(),
+        )
+        .with("AGENT_RUN_ROOT", "");
     output::say(&format!("demo in {}", ready.dir.display()));
     output::say(&format!("issue #{}: {}\n", ready.issue, ready.title));
     let report = run(&env, &ready).await?;
