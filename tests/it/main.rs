@@ -13,6 +13,7 @@ mod adapter_sim;
 mod cli;
 mod contracts;
 mod e2e;
+mod crash;
 mod engine_looks;
 mod processes;
 mod stories;
