@@ -150,12 +150,14 @@ pub fn blocked(
     if let Some(run) = run.filter(|run| !run.tail.trim().is_empty()) {
         let plain = strip_ansi(&run.tail);
         let last = neutralise(tail(&plain, COMMENT_TAIL_BYTES));
+        let fence = fence(&last);
         let _ = write!(
             text,
-            "\n<details><summary>Last output of {} `{}`</summary>\n\n{}\n\n</details>\n",
+            "\n<details><summary>Last output of {} `{}`</summary>\n\n{fence}\n{}\n{fence}\n\n\
+             </details>\n",
             run.key.kind,
             run.label.replace('`', "'"),
-            fence(&last)
+            last.trim_end()
         );
     }
     let _ = write!(text, "\n{}\n", remedy(reason, issue));

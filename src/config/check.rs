@@ -108,6 +108,7 @@ fn wrong_kind(name: &str, wanted: &str, node: &Node) -> Fault {
 
 fn check_key(node: &Node, key: &Key, path: &Path<'_>, problems: &mut Problems) {
     let name = path.name();
+    let before = problems.count();
     match key.kind {
         Kind::Section(keys) | Kind::Optional(keys) => {
             if key.name == "defaults" {
@@ -139,7 +140,10 @@ fn check_key(node: &Node, key: &Key, path: &Path<'_>, problems: &mut Problems) {
             }
         }
     }
-    check_not_yet(node, key, &name, problems);
+    // Of a value that is wrong anyway, only that is said.
+    if problems.count() == before {
+        check_not_yet(node, key, &name, problems);
+    }
 }
 
 /// A key whose feature is not there may say what holds anyway, and nothing else.

@@ -160,7 +160,8 @@ pub(super) const TOP: &[Key] = &[
         Kind::Text(Rule::Path),
         "~/.ghswarm/ghswarm.log",
         "log of the loop; the start date is inserted",
-    ),
+    )
+    .not_yet("`loop` logs to standard error"),
     key(
         "daemon_pid",
         Kind::Text(Rule::Path),
@@ -170,9 +171,10 @@ pub(super) const TOP: &[Key] = &[
     key(
         "keep_awake",
         Kind::Switch,
-        "true",
+        "false",
         "keep the machine from sleeping while an agent runs",
-    ),
+    )
+    .not_yet("use caffeinate or systemd-inhibit"),
     section("log", LOG, "what the log looks like"),
 ];
 
@@ -182,13 +184,15 @@ const LOG: &[Key] = &[
         Kind::Word(&["text", "json"]),
         "text",
         "lines for people or for programs",
-    ),
+    )
+    .not_yet("`loop` logs text to standard error"),
     key(
         "keep_days",
         Kind::Count(1, MANY),
         "14",
         "older logs are deleted",
-    ),
+    )
+    .not_yet("`loop` logs to standard error"),
 ];
 
 /// A key that Python ghswarm had.

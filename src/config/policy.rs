@@ -2,6 +2,7 @@
 
 use super::settings::{AgentConfig, RepoConfig};
 use crate::decide::policy::{AgentNames, Policy, UNNAMED, command_name};
+use crate::model::paths::PathPattern;
 
 impl RepoConfig {
     /// The rules that the decider goes by.
@@ -30,6 +31,11 @@ impl RepoConfig {
             post_merge_grace: self.post_merge_ci_grace,
             ci_start_grace: self.ci_start_grace,
             delete_branch: self.delete_branch_on_merge,
+            protected_paths: self
+                .protected_paths
+                .iter()
+                .filter_map(|text| PathPattern::new(text))
+                .collect(),
             agent_names: AgentNames {
                 implement: self.agents.implement.name(),
                 simplify: self

@@ -93,6 +93,11 @@ impl Problems {
         }
     }
 
+    /// How many there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
     /// Nothing more is said about this place: what is there is not what will be there.
     pub(super) fn mute(&mut self, at: Position) {
         self.muted.insert(at);

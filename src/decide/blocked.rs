@@ -25,6 +25,10 @@ pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
     if resumed(view) {
         return Some(view.write(resumed_state(view), Why::Resumed));
     }
+    // What was to be approved is not what stands there now: it has to be shown again.
+    if let Some(decision) = super::guards::untrusted_anew(view) {
+        return Some(decision);
+    }
     Some(announce(view).unwrap_or_else(|| settle(view)))
 }
 

@@ -1,5 +1,6 @@
 //! `create_pr`: the branch is pushed, the pull request opened.
 
+use crate::model::paths::holds_secrets;
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
 use crate::model::state::BlockedReason;
@@ -29,7 +30,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         );
     }
     if view.remote_head() != Some(&tree.head) {
-        return push(view);
+        return refused_paths(view).unwrap_or_else(|| push(view));
     }
     if open.is_none() {
         let effect = Effect::OpenPr {
@@ -43,6 +44,26 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         );
     }
     watch(view)
+}
+
+/// A diff that touches what is protected, or carries files that hold secrets, is not pushed at all.
+fn refused_paths(view: &View<'_>) -> Option<Decision> {
+    let refused: Vec<&str> = view
+        .seen
+        .changed_paths
+        .iter()
+        .filter(|path| {
+            holds_secrets(path) || view.policy.protected_paths.iter().any(|p| p.matches(path))
+        })
+        .map(String::as_str)
+        .collect();
+    (!refused.is_empty()).then(|| {
+        let detail = format!(
+            "the branch changes what it must not (`protected_paths`, files with secrets): {}",
+            refused.join(", ")
+        );
+        view.block(BlockedReason::DiffRefused, detail)
+    })
 }
 
 /// Pushes what was verified, never over a commit that this worktree does not contain.

@@ -10,7 +10,8 @@ use super::view::{ClaimView, View};
 use super::{Decision, Why};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
-    if !view.issue.open {
+    // GitHub may have closed it at the merge; ours is the close that the state knows of.
+    if !view.issue.open && view.state.closed {
         return closed(view);
     }
     // Closed before and open now: a person reopened it, and it stays theirs.

@@ -15,7 +15,10 @@ impl View<'_> {
     /// `effect` if our claim holds, else the claim that it needs.
     pub(super) fn under_claim(&self, effect: Effect, why: Why) -> Decision {
         match self.claim {
-            ClaimView::Ours(_) => Decision::act(effect, why),
+            ClaimView::Ours(_) => match self.refused_once_won() {
+                Some(why) => Decision::act(Effect::Release, why),
+                None => Decision::act(effect, why),
+            },
             ClaimView::None | ClaimView::WithoutLease | ClaimView::Lost => {
                 self.claim_now(Slot::NotNeeded)
             }
@@ -25,13 +28,29 @@ impl View<'_> {
     /// `None` if a run may be started under our claim, else what has to happen first.
     pub(super) fn before_run(&self) -> Option<Decision> {
         match &self.claim {
-            ClaimView::Ours(_) if self.slot().is_some() => None,
+            ClaimView::Ours(_) if self.slot().is_some() => self
+                .refused_once_won()
+                .map(|why| Decision::act(Effect::Release, why)),
             // A claim taken for a single write carries no slot; it is given back and taken with one.
             ClaimView::Ours(_) => Some(Decision::act(Effect::Release, Why::SlotNeeded)),
             ClaimView::None | ClaimView::WithoutLease | ClaimView::Lost => {
                 Some(self.claim_now(Slot::Needed))
             }
         }
+    }
+
+    /// A won lease passes the gate once more, on what was read after it was won: somebody may have
+    /// taken the issue by hand in between. Once our claim is shown, others see it and keep away.
+    fn refused_once_won(&self) -> Option<Why> {
+        let shown = self
+            .proof()
+            .is_some_and(|proof| self.checkpoint_shows(proof.claim()));
+        if shown {
+            return None;
+        }
+        self.assignee_in_the_way()
+            .or_else(|| self.pull_request_in_the_way())
+            .or_else(|| self.marker_in_the_way())
     }
 
     fn claim_now(&self, slot: Slot) -> Decision {
@@ -197,9 +216,9 @@ impl View<'_> {
             let marker = lock_markers(&comment.body, &self.policy.marker)
                 .into_iter()
                 .next_back()?;
-            // A marker that names no claim is nobody's here, also while we have none.
-            let own = marker.claim.is_some() && marker.claim == ours;
-            let foreign = marker.by != LockBy::Loop && !own;
+            // A marker without a claim is nobody's of ours, whether we have one or not.
+            let ours = marker.claim.is_some() && marker.claim == ours;
+            let foreign = marker.by != LockBy::Loop && !ours;
             let young = marker
                 .at
                 .is_none_or(|at| self.now < at + self.policy.stale_window);

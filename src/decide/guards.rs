@@ -319,14 +319,31 @@ fn trust(view: &View<'_>) -> Option<Decision> {
         };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
-    let short = hash.get(..16).unwrap_or(hash);
     Some(view.block(
         BlockedReason::UntrustedText,
         format!(
             "{because}. If you have read the title and the text and want them acted on as they are \
-             now, a trusted person comments: `/ghswarm approve {short}`"
+             now, a trusted person comments: `/ghswarm approve {}`",
+            short(hash)
         ),
     ))
+}
+
+/// As much of a text's hash as a person has to repeat.
+fn short(hash: &str) -> &str {
+    hash.get(..16).unwrap_or(hash)
+}
+
+/// Blocks once more where the text changed after we said what is to be approved.
+pub(super) fn untrusted_anew(view: &View<'_>) -> Option<Decision> {
+    let TextTrust::Untrusted { hash, .. } = &view.trust else {
+        return None;
+    };
+    let said = view.state.blocked_reason == Some(BlockedReason::UntrustedText);
+    let detail = view.state.blocked_detail.as_deref().unwrap_or_default();
+    (said && !detail.contains(short(hash)))
+        .then(|| trust(view))
+        .flatten()
 }
 
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment

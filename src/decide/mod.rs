@@ -32,7 +32,9 @@ pub use snapshot::{Order, Snapshot};
 pub use why::Why;
 
 use crate::model::ids::Timestamp;
+use crate::model::lease::ClaimProof;
 use crate::model::phase::Phase;
+use crate::model::run::{RunFacts, RunStatus};
 use crate::model::state::BlockedReason;
 use view::View;
 
@@ -78,6 +80,9 @@ impl Decision {
 
 /// Decides. `now` is GitHub's clock where the snapshot is fresh.
 pub fn decide(seen: &Snapshot, policy: &Policy, now: Timestamp) -> Decision {
+    if seen.look.issue.is_none() {
+        return gone(seen, policy);
+    }
     let view = match View::of(seen, policy, now) {
         Ok(view) => view,
         Err(decision) => return *decision,
@@ -109,6 +114,27 @@ pub fn refused(
         },
         Decision::Wait { .. } | Decision::Finished(_) => None,
     }
+}
+
+/// The issue was deleted or transferred: nothing is left to write to, so the run ends and the lease
+/// goes back.
+fn gone(seen: &Snapshot, policy: &Policy) -> Decision {
+    let live = |run: &&RunFacts| matches!(run.status, RunStatus::Running { .. });
+    if let Some(run) = seen.local.runs.iter().find(live) {
+        return Decision::act(Effect::StopRun(run.key.clone()), Why::IssueGone);
+    }
+    let Some(record) = &seen.local.claim else {
+        return Decision::Finished(Why::IssueGone);
+    };
+    let lease = policy.issue_ref(record.issue);
+    let lease = lease.and_then(|name| seen.look.leases.get(&name));
+    let ours = lease.is_some_and(|commit| ClaimProof::verify(commit, &record.claim).is_some());
+    let effect = if ours {
+        Effect::Release
+    } else {
+        Effect::DropClaim
+    };
+    Decision::act(effect, Why::IssueGone)
 }
 
 fn by_phase(view: &View<'_>) -> Decision {

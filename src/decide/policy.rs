@@ -7,6 +7,7 @@ use crate::model::ids::{BranchName, IssueNumber, Login, RefName};
 use crate::model::issue::Association;
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::paths::PathPattern;
 use crate::model::pr::MergeMethod;
 
 /// Stands for an agent whose command line begins with no plain program.
@@ -75,6 +76,8 @@ pub struct Policy {
     pub ci_start_grace: Duration,
     /// Is the branch deleted after the merge?
     pub delete_branch: bool,
+    /// Paths that no diff may touch.
+    pub protected_paths: Vec<PathPattern>,
     /// Names of the agents, for the busy label: first word of the first command.
     pub agent_names: AgentNames,
 }

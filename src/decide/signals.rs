@@ -86,7 +86,7 @@ impl View<'_> {
         (signals != Signals::default()).then_some(signals)
     }
 
-    fn checkpoint_shows(&self, claim: &ClaimId) -> bool {
+    pub(super) fn checkpoint_shows(&self, claim: &ClaimId) -> bool {
         self.own_checkpoint.is_some()
             && self.checkpoint.as_ref().is_some_and(|checkpoint| {
                 !checkpoint.finished

@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub local: LocalFacts,
     /// Is the remote branch's head contained in the worktree's head? `None`: one of them is missing.
     pub remote_contained: Option<bool>,
+    /// Paths that the branch changes against its base, asked for before a push.
+    pub changed_paths: Vec<String>,
     /// `host:pid` of this process, for `busy_owner`.
     pub host: Option<String>,
     /// Permissions of logins that nothing else tells about.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::decide::Why;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::issue::ListedIssue;
+use crate::model::labels::Status;
 use crate::model::limits::FULL_LIST_EVERY;
 use crate::ports::PortResult;
 use crate::ports::github::{ListCursor, Listed};
@@ -108,8 +109,7 @@ impl RepoEngine {
     fn is_candidate(&self, issue: &ListedIssue) -> bool {
         let target = &self.settings.target;
         let has = |label: &String| issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label));
-        issue.open
-            && !self.policy.labels.statuses(&issue.labels).is_empty()
+        self.is_unfinished(issue)
             && target.labels.iter().all(has)
             && target
                 .assignee
@@ -119,6 +119,18 @@ impl RepoEngine {
                 .milestone
                 .as_ref()
                 .is_none_or(|title| issue.milestone.as_ref() == Some(title))
+    }
+
+    /// Open with a status label; or closed, by a merge or a person, while the label says that it is
+    /// being worked on: somebody has to bring it to its end.
+    fn is_unfinished(&self, issue: &ListedIssue) -> bool {
+        let statuses = self.policy.labels.statuses(&issue.labels);
+        let working = |status: &Status| matches!(status, Status::Idle | Status::Busy(_));
+        if issue.open {
+            !statuses.is_empty()
+        } else {
+            statuses.iter().any(working)
+        }
     }
 
     /// Other rules make other decisions: nothing kept from before counts then.
@@ -149,6 +161,11 @@ impl Listing {
         else {
             return;
         };
+        // GitHub counts whole seconds: what happens later in the second of its last change would not
+        // show, so the issue is looked at once more.
+        if advanced.looked_at.is_none_or(|at| updated_at >= at) {
+            return;
+        }
         self.asleep.insert(
             number,
             Asleep {

@@ -11,6 +11,7 @@ use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
+use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
 use crate::model::trust::{People, unknown_logins};
 use crate::ports::PortResult;
@@ -30,9 +31,20 @@ struct KeptFacts {
 
 /// What the next look at an issue asks for besides the obvious; a hint that saves a second look.
 #[derive(Serialize, Deserialize, Default, PartialEq, Clone)]
-struct Hint {
+pub(super) struct Hint {
     branch: Option<BranchName>,
     merge_commit: Option<Sha>,
+}
+
+/// Was the look given, or was it taken now?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Given {
+    Yes,
+    No,
+}
+
+fn hint_name(issue: IssueNumber) -> String {
+    format!("issue-{issue}")
 }
 
 /// The repository's facts: those in `memory` if they are younger than an hour, else GitHub's.
@@ -81,9 +93,15 @@ impl RepoEngine {
             .base_branch
             .clone()
             .or(repo.default_branch.clone());
-        let look = match look {
-            Some(look) => look,
-            None => self.look(issue, base.as_ref()).await?,
+        let (look, given) = match look {
+            Some(look) => (look, Given::Yes),
+            None => {
+                let hint = self.hint(issue);
+                (
+                    self.look_with(issue, base.as_ref(), &hint).await?,
+                    Given::No,
+                )
+            }
         };
         let mut seen = Snapshot {
             repo,
@@ -91,6 +109,7 @@ impl RepoEngine {
             look,
             local: LocalFacts::default(),
             remote_contained: None,
+            changed_paths: Vec::new(),
             host: Some(format!("{}:{}", self.settings.host, self.settings.pid)),
             people: self.known_people(),
             lease_first_seen: None,
@@ -98,30 +117,43 @@ impl RepoEngine {
             slot_owners_known: false,
             order: order.clone(),
         };
+        if given == Given::No {
+            self.look_again(issue, &mut seen).await?;
+        }
         seen.local = self.local_facts(issue, &seen).await?;
         self.compare_branch(issue, &mut seen).await?;
+        self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
         Ok(seen)
     }
 
-    async fn look(&self, issue: IssueNumber, base: Option<&BranchName>) -> PortResult<Look> {
-        let name = format!("issue-{issue}");
-        let hint: Hint = self
-            .world
-            .memory
-            .load(&name)
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default();
-        let look = self.look_with(issue, base, &hint).await?;
-        let better = self.hint_of(&look);
-        if better == hint || better == Hint::default() {
-            return Ok(look);
+    /// What the last look at this issue taught.
+    fn hint(&self, issue: IssueNumber) -> Hint {
+        let kept = self.world.memory.load(&hint_name(issue));
+        kept.and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
+    }
+
+    /// Looks a second time where the first look shows that something else should have been asked.
+    async fn look_again(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        if let Some(better) = self.keep_hint(issue, seen) {
+            seen.look = self.look_with(issue, seen.base.as_ref(), &better).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a snapshot says about what the next look should ask; answers it if it is news. After
+    /// a write of ours that is known without a look.
+    pub(super) fn keep_hint(&self, issue: IssueNumber, seen: &Snapshot) -> Option<Hint> {
+        let better = self.better_hint(seen)?;
+        if better == self.hint(issue) {
+            return None;
         }
         if let Ok(text) = serde_json::to_string(&better) {
-            self.world.memory.save(&name, &text);
+            self.world.memory.save(&hint_name(issue), &text);
         }
-        self.look_with(issue, base, &better).await
+        Some(better)
     }
 
     async fn look_with(
@@ -167,21 +199,15 @@ impl RepoEngine {
         Ok(look)
     }
 
-    /// What this look says about what the next one should ask.
-    fn hint_of(&self, look: &Look) -> Hint {
-        let Some(issue) = &look.issue else {
-            return Hint::default();
-        };
-        let state = match crate::model::body::parse(&issue.body).state {
-            crate::model::body::StateBlock::Found { state, .. } => Some(state),
-            _ => None,
-        };
-        let usual = self.policy.branch(issue.number);
-        let branch = state.as_ref().and_then(|state| state.branch_name.clone());
-        Hint {
+    /// What the state that counts says about what a look should ask; `None`: there is no issue.
+    fn better_hint(&self, seen: &Snapshot) -> Option<Hint> {
+        let view = View::of(seen, &self.policy, seen.look.at).ok()?;
+        let usual = self.policy.branch(view.issue.number);
+        let branch = view.state.branch_name.clone();
+        Some(Hint {
             branch: branch.filter(|branch| Some(branch) != usual.as_ref()),
-            merge_commit: state.and_then(|state| state.merge_commit_sha.clone()),
-        }
+            merge_commit: view.state.merge_commit_sha.clone(),
+        })
     }
 
     async fn local_facts(&self, issue: IssueNumber, seen: &Snapshot) -> PortResult<LocalFacts> {
@@ -216,6 +242,17 @@ impl RepoEngine {
                 .contains(&self.worktree_path(issue), remote)
                 .await?
         });
+        Ok(())
+    }
+
+    /// What the branch changes, in the phase that pushes it.
+    async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
+        let pushes = View::of(seen, &self.policy, seen.look.at)
+            .is_ok_and(|view| view.phase() == Phase::CreatePr);
+        if let (true, Some(_), Some(base)) = (pushes, &seen.local.worktree, &seen.base) {
+            let path = self.worktree_path(issue);
+            seen.changed_paths = self.world.git.changed_paths(&path, base).await?;
+        }
         Ok(())
     }
 

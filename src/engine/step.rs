@@ -20,6 +20,10 @@ const TROUBLE_MAX: u32 = 4;
 /// The same effect so many times in a row, each reported as done, goes in a circle.
 const SAME_EFFECT_MAX: u32 = 3;
 
+/// The same kind of effect for the same reason so many times in a row goes in a circle too: each
+/// write of a state differs from the one before by its number.
+const SAME_KIND_MAX: u32 = 6;
+
 /// Where the steps of an issue ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepOutcome {
@@ -60,6 +64,8 @@ pub struct Advanced {
     pub phase: Option<Phase>,
     /// The issue's `updated_at` at the last look.
     pub updated_at: Option<Timestamp>,
+    /// When that look was taken, GitHub's clock.
+    pub looked_at: Option<Timestamp>,
     /// Effects performed.
     pub effects: u32,
 }
@@ -70,6 +76,7 @@ struct Progress {
     look: Option<(Look, Duration)>,
     order: Order,
     last: Option<(Effect, u32)>,
+    last_kind: Option<(&'static str, String, u32)>,
     trouble: u32,
     end: Advanced,
 }
@@ -86,11 +93,13 @@ impl RepoEngine {
             look: None,
             order: order.clone(),
             last: None,
+            last_kind: None,
             trouble: 0,
             end: Advanced {
                 outcome: StepOutcome::Locked,
                 phase: None,
                 updated_at: None,
+                looked_at: None,
                 effects: 0,
             },
         };
@@ -144,7 +153,7 @@ impl RepoEngine {
         if effect.is_public() && age > self.fresh_for() {
             return Ok(Turn::Again);
         }
-        if progress.repeats(&effect) {
+        if progress.repeats(&effect, &why) {
             return Ok(Turn::Stop(circle(issue)));
         }
         let known = self.do_it(issue, &seen, &effect, &why, progress).await?;
@@ -247,17 +256,24 @@ impl RepoEngine {
 impl Progress {
     fn note(&mut self, seen: &Snapshot, engine: &RepoEngine) {
         self.end.updated_at = seen.look.issue.as_ref().map(|issue| issue.updated_at);
+        self.end.looked_at = Some(seen.look.at);
         let view = crate::decide::view::View::of(seen, &engine.policy, seen.look.at);
         self.end.phase = view.ok().map(|view| view.phase());
     }
 
-    fn repeats(&mut self, effect: &Effect) -> bool {
+    fn repeats(&mut self, effect: &Effect, why: &Why) -> bool {
+        let code = why.code();
+        let kinds = match &self.last_kind {
+            Some((name, last, count)) if *name == effect.name() && *last == code => count + 1,
+            _ => 1,
+        };
+        self.last_kind = Some((effect.name(), code, kinds));
         let count = match &self.last {
             Some((last, count)) if last == effect => count + 1,
             _ => 1,
         };
         self.last = Some((effect.clone(), count));
-        count > SAME_EFFECT_MAX
+        count > SAME_EFFECT_MAX || kinds > SAME_KIND_MAX
     }
 
     /// A lost answer or a stale look is followed by a look, a limited number of times.
@@ -297,7 +313,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
     match effect {
         Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
-        Effect::PushBranch { .. } => Some(BlockedReason::PushRefused),
+        Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
         Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),

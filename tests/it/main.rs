@@ -11,4 +11,7 @@
 mod adapter_github;
 mod adapter_sim;
 mod contracts;
+mod engine_looks;
 mod processes;
+mod stories;
+mod world;

@@ -188,6 +188,14 @@ pub(super) struct GraphqlError {
 }
 
 impl GraphqlError {
+    /// Says that the token has no right to it.
+    pub(super) fn is_forbidden(&self) -> bool {
+        matches!(
+            self.kind.as_deref(),
+            Some("FORBIDDEN" | "INSUFFICIENT_SCOPES" | "SAML_FAILURE")
+        )
+    }
+
     /// Says only that the issue of the question is none: not an error, an absence.
     pub(super) fn is_missing_issue(&self) -> bool {
         self.kind.as_deref() == Some("NOT_FOUND")
@@ -225,7 +233,7 @@ pub(super) fn graphql_failure(errors: &[GraphqlError], headers: &HeaderMap) -> O
     }
     let refusal = match first.kind.as_deref() {
         Some("NOT_FOUND") => Refusal::NotFound,
-        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES" | "SAML_FAILURE") => Refusal::Forbidden,
+        _ if first.is_forbidden() => Refusal::Forbidden,
         Some("STALE_DATA") => Refusal::Stale,
         Some(
             "SERVICE_UNAVAILABLE" | "INTERNAL" | "TIMEOUT" | "MAX_NODE_LIMIT_EXCEEDED_TIMEOUT",

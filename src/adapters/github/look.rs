@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::model::checks::CommitChecks;
-use crate::model::ids::{RefName, Sha, Timestamp};
+use crate::model::ids::{CommentId, IssueNumber, RefName, Sha, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::limits::PAGES_MAX;
 use crate::ports::github::{BaseTip, Look, LookAt};
@@ -142,12 +142,13 @@ impl GitHubAdapter {
         (look.renames, look.labelled) =
             convert::events(self.all_pages(events, &event_pages).await?);
         let comments = std::mem::replace(&mut wire.comments, Connection::empty());
-        look.comments = self
-            .all_pages(comments, &comment_pages)
-            .await?
-            .into_iter()
-            .map(convert::comment)
+        let comments = self.all_pages(comments, &comment_pages).await?;
+        let nodes = comments
+            .iter()
+            .map(|comment| (CommentId(comment.database_id), comment.id.clone()))
             .collect();
+        self.note_nodes(IssueNumber(number), &wire.id, nodes);
+        look.comments = comments.into_iter().map(convert::comment).collect();
         let linked = match wire.closed_by_pull_requests_references.take() {
             Some(linked) => self.all_pages(linked, &linked_pages).await?,
             None => Vec::new(),

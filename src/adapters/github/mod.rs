@@ -11,6 +11,7 @@ mod look;
 mod send;
 mod swap;
 mod wire;
+mod write_state;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use address::Address;
 use send::{Call, Kind, Sender};
+use write_state::NodeIds;
 
 /// What the adapter needs to know.
 #[derive(Debug, Clone)]
@@ -90,6 +92,7 @@ pub struct GitHubAdapter {
     slug: RepoSlug,
     way: Mutex<Way>,
     node_id: OnceLock<String>,
+    nodes: Mutex<NodeIds>,
 }
 
 impl GitHubAdapter {
@@ -116,6 +119,7 @@ impl GitHubAdapter {
             slug: settings.slug,
             way: Mutex::new(Way::GraphQl),
             node_id: OnceLock::new(),
+            nodes: Mutex::default(),
         })
     }
 

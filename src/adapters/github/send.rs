@@ -135,7 +135,25 @@ impl Sender {
         &self,
         query: &Query<'_>,
     ) -> PortResult<(Timestamp, T)> {
-        let call = Call {
+        self.ask(&self.graphql_call(query), read_graphql).await
+    }
+
+    /// Sends a GraphQL operation of which a part may be refused: `read` gets the data, the errors
+    /// and the headers as they are.
+    pub(super) async fn graphql_parts<T>(
+        &self,
+        query: &Query<'_>,
+        read: impl Fn(Value, &[GraphqlError], &HeaderMap) -> Result<T, Failure> + Send + Sync,
+    ) -> PortResult<T> {
+        self.ask(&self.graphql_call(query), |answer| {
+            let envelope: Envelope = parse(&answer.body)?;
+            read(envelope.data, &envelope.errors, &answer.headers)
+        })
+        .await
+    }
+
+    fn graphql_call(&self, query: &Query<'_>) -> Call {
+        Call {
             what: query.what.to_owned(),
             kind: query.kind,
             method: Method::POST,
@@ -146,8 +164,7 @@ impl Sender {
                 "variables": query.variables,
             })),
             etag: None,
-        };
-        self.ask(&call, read_graphql).await
+        }
     }
 
     /// Sends a call and reads its answer with `read`, whose failures count like the network's.
@@ -367,16 +384,18 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
         .map_err(|error| Failure::Stumbled(format!("the answer cannot be read: {error}")))
 }
 
+/// A GraphQL answer.
+#[derive(serde::Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    data: Value,
+    #[serde(default)]
+    errors: Vec<GraphqlError>,
+}
+
 /// Reads a GraphQL answer. Data beside errors counts as an error, since a field that is missing for
 /// lack of a right looks like one that is empty; the one exception is an issue that does not exist.
 fn read_graphql<T: DeserializeOwned>(answer: &Answer) -> Result<(Timestamp, T), Failure> {
-    #[derive(serde::Deserialize)]
-    struct Envelope {
-        #[serde(default)]
-        data: Value,
-        #[serde(default)]
-        errors: Vec<GraphqlError>,
-    }
     let envelope: Envelope = parse(&answer.body)?;
     let errors: Vec<GraphqlError> = envelope
         .errors

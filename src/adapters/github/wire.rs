@@ -139,6 +139,7 @@ pub(super) enum WireEvent {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WireComment {
+    pub id: String,
     pub database_id: u64,
     pub body: String,
     pub created_at: Timestamp,
@@ -263,4 +264,22 @@ pub(super) struct WireFacts {
     pub is_empty: bool,
     pub viewer_permission: Option<String>,
     pub default_branch_ref: Option<WireName>,
+}
+
+/// Both parts of a state write; one that was refused is null.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WriteData {
+    pub update_issue: Option<WireWritten>,
+    pub update_issue_comment: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireWritten {
+    pub issue: Option<WireBody>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireBody {
+    pub body: String,
 }

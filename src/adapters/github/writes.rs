@@ -1,5 +1,5 @@
-//! Writes to issues, pull requests and labels over REST. Each is one request; what it means is the
-//! caller's business.
+//! Writes to issues, pull requests and labels: over REST, but for a state write, which GraphQL takes
+//! in one request. What a write means is the caller's business.
 
 use http::Method;
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use crate::ports::{PortError, PortResult, Refusal};
 use super::GitHubAdapter;
 use super::address::segment;
 use super::wire::WireLogin;
+use super::write_state::AtOnce;
 
 #[derive(Deserialize)]
 struct WrittenIssue {
@@ -28,6 +29,8 @@ struct WrittenAssignees {
 #[derive(Deserialize)]
 struct WrittenComment {
     id: u64,
+    #[serde(default)]
+    node_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,11 +51,29 @@ impl GitHubAdapter {
         issue: IssueNumber,
         change: &IssueChange,
     ) -> PortResult<String> {
-        let path = format!("/repos/{}/issues/{issue}", self.slug);
         let what = format!("change issue #{issue}");
+        match self.write_at_once(&what, issue, change).await? {
+            AtOnce::Written(body) => Ok(body),
+            AtOnce::NotTried => self.change_over_rest(&what, issue, change).await,
+            AtOnce::NotAllowed => {
+                let written = self.change_over_rest(&what, issue, change).await?;
+                self.note_rest_only();
+                Ok(written)
+            }
+        }
+    }
+
+    /// Two requests where both the issue and the comment change.
+    async fn change_over_rest(
+        &self,
+        what: &str,
+        issue: IssueNumber,
+        change: &IssueChange,
+    ) -> PortResult<String> {
+        let path = format!("/repos/{}/issues/{issue}", self.slug);
         let call = match fields_of(change) {
-            Some(fields) => self.write(&what, Method::PATCH, &path, Some(fields)),
-            None => self.read(&what, &path),
+            Some(fields) => self.write(what, Method::PATCH, &path, Some(fields)),
+            None => self.read(what, &path),
         };
         let written: WrittenIssue = self.sender.json(&call).await?;
         if let Some((id, text)) = &change.comment {
@@ -60,7 +81,7 @@ impl GitHubAdapter {
             self.rewrite_comment(*id, text)
                 .await
                 .map_err(|error| match error {
-                    error if changed => PortError::unknown(&what, error.to_string()),
+                    error if changed => PortError::unknown(what, error.to_string()),
                     error => error,
                 })?;
         }
@@ -126,7 +147,11 @@ impl GitHubAdapter {
         let what = format!("comment on #{number}");
         let call = self.write(&what, Method::POST, &path, Some(json!({ "body": text })));
         let written: WrittenComment = self.sender.json(&call).await?;
-        Ok(CommentId(written.id))
+        let id = CommentId(written.id);
+        if let Some(node) = written.node_id {
+            self.note_comment_node(number, id, node);
+        }
+        Ok(id)
     }
 
     pub(super) async fn rewrite_comment(&self, id: CommentId, text: &str) -> PortResult<()> {

@@ -231,10 +231,6 @@ fn render_config(dir: &Path, clone: &Path, slug: &RepoSlug, script: &Script, url
             "    event_db: {}",
             json(&dir.join("home/events.db").display().to_string())
         ),
-        format!(
-            "    activity_dir: {}",
-            json(&dir.join("home/activity").display().to_string())
-        ),
         "    github:".to_owned(),
         format!("      api_url: {}", json(url)),
         "      write_spacing: 0s".to_owned(),

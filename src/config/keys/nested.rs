@@ -196,7 +196,8 @@ const AGENT: &[Key] = &[
         Kind::Word(&["text", "claude-json", "codex-json"]),
         "text",
         "how its output reads",
-    ),
+    )
+    .not_yet("output is kept as text"),
 ];
 
 /// Of verify steps: the time limit holds on the host as well.

@@ -54,13 +54,15 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         Kind::Switch,
         "true",
         "act on trusted review comments; until that exists they block, with the reason",
-    ),
+    )
+    .not_yet("review comments block"),
     key(
         "resolve_review_threads",
         Kind::Switch,
         "true",
         "resolve the threads that were acted on",
-    ),
+    )
+    .not_yet("review comments block"),
     key(
         "delete_branch_on_merge",
         Kind::Switch,
@@ -102,37 +104,43 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         Kind::Switch,
         "true",
         "merge the base and let the agent resolve; until that exists conflicts block, with the reason",
-    ),
+    )
+    .not_yet("conflicts block"),
     key(
         "conflict_max_retries",
         Kind::Count(0, MANY),
         "3",
         "tries at a conflict (see above)",
-    ),
+    )
+    .not_yet("conflicts block"),
     key(
         "auto_fix_ci",
         Kind::Switch,
         "true",
         "let the agent mend red checks; until that exists they block, with the reason",
-    ),
+    )
+    .not_yet("red checks block"),
     key(
         "ci_fix_max_retries",
         Kind::Count(0, MANY),
         "3",
         "tries at red checks (see above)",
-    ),
+    )
+    .not_yet("red checks block"),
     key(
         "transient_error_patterns",
         Kind::Texts(Rule::Pattern),
-        TRANSIENT,
+        "[]",
         "regular expressions; an agent's output that matches is no failure of the task",
-    ),
+    )
+    .not_yet("every failure counts as a try"),
     key(
         "transient_max_retries",
         Kind::Count(0, MANY),
         "5",
         "tries after such an output",
-    ),
+    )
+    .not_yet("every failure counts as a try"),
     key(
         "max_retries",
         Kind::Count(0, MANY),
@@ -154,15 +162,17 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     key(
         "order",
         Kind::Word(&["priority", "oldest"]),
-        "priority",
+        "oldest",
         "which issue comes first",
-    ),
+    )
+    .not_yet("the oldest issue comes first"),
     key(
         "depends",
         Kind::Switch,
-        "true",
+        "false",
         "an issue waits for those it depends on",
-    ),
+    )
+    .not_yet("use the hold label"),
     key(
         "protected_paths",
         Kind::Texts(Rule::Glob),
@@ -193,7 +203,8 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         Kind::Text(Rule::Path),
         "~/.ghswarm/activity",
         "what each agent is doing, as files",
-    ),
+    )
+    .not_yet("see `ghswarm status` and `ghswarm logs`"),
     key(
         "env",
         Kind::Variables,
@@ -221,5 +232,3 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     section("github", GITHUB, "how GitHub is reached"),
     section("notify", NOTIFY, "who is told"),
 ];
-
-const TRANSIENT: &str = r#"["(?i)\\boverloaded(_error)?\\b", "(?i)rate.?limit(ed)? (exceeded|reached|error)", "(?i)\\bapi error:? (429|5\\d\\d)\\b", "(?i)too many requests", "(?i)connection (reset|refused|timed out)", "(?i)service unavailable", "\\b(ECONNRESET|ETIMEDOUT|EAI_AGAIN)\\b"]"#;

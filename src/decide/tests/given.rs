@@ -104,6 +104,7 @@ pub(super) fn snapshot() -> Given {
         look,
         local: LocalFacts::default(),
         remote_contained: None,
+        changed_paths: Vec::new(),
         host: Some("host:1".to_owned()),
         people: BTreeMap::new(),
         lease_first_seen: None,

@@ -7,7 +7,7 @@ use crate::decide::effect::ClaimPlan;
 use crate::decide::view::View;
 use crate::model::claim::ClaimRecord;
 use crate::model::ids::{ClaimId, RefName, Sha};
-use crate::model::lease::{LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
+use crate::model::lease::{ClaimProof, LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
 use crate::model::run::RunLease;
 use crate::ports::github::NewCommit;
 use crate::ports::{PortError, PortResult, Refusal};
@@ -154,17 +154,17 @@ impl RepoEngine {
 
     pub(super) async fn perform_release(&self, seen: &Snapshot) -> PortResult<Performed> {
         let record = Self::record(seen)?;
-        let view = View::of(seen, &self.policy, seen.look.at)
-            .map_err(|_| stale("release the lease", "the issue is gone"))?;
         // First, so that no supervisor renews what is being given back.
         self.world.runs.relieve(record.issue)?;
-        let ours = std::iter::once(view.issue_ref.clone()).chain(view.slot());
-        let swaps: Vec<RefSwap> = ours
+        // Without the issue too: a deleted one's lease has to go as well.
+        let names = std::iter::once(self.issue_ref(record)?).chain(self.policy.slot_refs());
+        let swaps: Vec<RefSwap> = names
             .filter_map(|name| {
-                let before = seen.look.leases.get(&name)?.oid.clone();
+                let commit = seen.look.leases.get(&name)?;
+                ClaimProof::verify(commit, &record.claim)?;
                 Some(RefSwap {
                     name,
-                    before: Some(before),
+                    before: Some(commit.oid.clone()),
                     after: None,
                 })
             })

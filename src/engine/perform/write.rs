@@ -25,6 +25,11 @@ impl RepoEngine {
         write: &StateWrite,
     ) -> PortResult<Performed> {
         let look = self.write_body(seen, write, Closing::No).await?;
+        let written = Snapshot {
+            look: look.clone(),
+            ..seen.clone()
+        };
+        self.keep_hint(Self::number(seen)?, &written);
         // Results that the state no longer waits for were seen: their supervisors may go.
         let running = |run: &RunFacts| matches!(run.status, RunStatus::Running { .. });
         if write.state.open_run.is_none() && !seen.local.runs.iter().any(running) {

@@ -1,7 +1,8 @@
 //! Issues, labels, assignees and comments: what GitHub allows and records.
 
-use crate::model::ids::RepoSlug;
+use crate::model::ids::{IssueNumber, RepoSlug};
 use crate::ports::Refusal;
+use crate::ports::github::IssueChange;
 
 use super::error::{Detail, SimError, SimResult};
 use super::model::{Access, Comment, Edit, Event, Happened, Issue, Label};
@@ -128,6 +129,32 @@ impl World {
             None => {}
         }
         Ok(())
+    }
+
+    /// Changes an issue and a comment in one request, one after the other; one that is refused does
+    /// not keep the other back. Within `Ok`: the body, or why half of it was refused.
+    pub(crate) fn change_issue(
+        &mut self,
+        ctx: &Ctx<'_>,
+        number: IssueNumber,
+        change: &IssueChange,
+    ) -> SimResult<SimResult<String>> {
+        let patch = IssuePatch {
+            body: change.body.clone(),
+            open: change.close.then_some(false),
+            ..IssuePatch::default()
+        };
+        let patched = self.patch_issue(ctx, number.0, &patch);
+        let mirrored = match &change.comment {
+            Some((id, text)) => self.rewrite_comment(ctx, id.0, text),
+            // Nothing else was asked, so a refusal is a whole one.
+            None => patched.clone(),
+        };
+        match (patched, mirrored) {
+            (Ok(()), Ok(())) => Ok(Ok(self.issue(ctx.key, number.0)?.body.clone())),
+            (Err(refused), Err(_)) => Err(refused),
+            (Err(half), Ok(())) | (Ok(()), Err(half)) => Ok(Err(half)),
+        }
     }
 
     fn rewrite_body(&mut self, ctx: &Ctx<'_>, number: u64, body: &str) -> SimResult<()> {

@@ -233,6 +233,8 @@ pub enum Ban {
     UpdateRefs,
     /// Refs outside `refs/heads` and `refs/tags` may not be written.
     OtherRefs,
+    /// GraphQL may not change issues and comments; REST may.
+    IssueMutations,
 }
 
 /// A repository.
@@ -291,6 +293,13 @@ impl Repo {
     /// Protection of a branch.
     pub fn protection_of(&self, branch: &str) -> Protection {
         self.protection.get(branch).copied().unwrap_or_default()
+    }
+}
+
+impl Comment {
+    /// GraphQL id.
+    pub fn node_id(&self) -> String {
+        format!("IC_{}", self.id)
     }
 }
 

@@ -17,7 +17,6 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::error::{SimError, SimResult};
 use super::faults::{Fault, Op};
-use super::issues::IssuePatch;
 use super::look::{listed, login};
 use super::merge::MergeOrder;
 use super::model::Access;
@@ -313,34 +312,21 @@ impl GitHub for SimGitHub {
         change: &IssueChange,
     ) -> PortResult<String> {
         let what = format!("update issue #{issue}");
-        let changes = change.body.is_some() || change.close;
-        let body = if changes {
-            let open = change.close.then_some(false);
-            let patch = IssuePatch {
-                body: change.body.clone(),
-                open,
-                ..IssuePatch::default()
-            };
-            self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
-                world.patch_issue(ctx, issue.0, &patch)?;
-                Ok(world.issue(ctx.key, issue.0)?.body.clone())
-            })
-            .await?
-        } else {
+        if change.body.is_none() && !change.close {
             let look =
                 |world: &World, ctx: &Ctx<'_>| Ok(world.issue(ctx.key, issue.0)?.body.clone());
-            self.ask(Op::Read, what.clone(), look).await?
-        };
-        if let Some((id, text)) = &change.comment {
-            // A request of its own. Half a change is no refusal: it has to be looked at.
-            self.update_comment(proof, *id, text)
-                .await
-                .map_err(|error| match error {
-                    error if changes => PortError::unknown(what, error.to_string()),
-                    error => error,
-                })?;
+            let body = self.ask(Op::Read, what, look).await?;
+            if let Some((id, text)) = &change.comment {
+                self.update_comment(proof, *id, text).await?;
+            }
+            return Ok(body);
         }
-        Ok(body)
+        self.tell(Op::UpdateIssue, what.clone(), |world, ctx| {
+            world.change_issue(ctx, issue, change)
+        })
+        .await?
+        // Half a change is no refusal: it has to be looked at.
+        .map_err(|half| PortError::unknown(what, half.words()))
     }
 
     async fn add_labels(

@@ -115,6 +115,20 @@ impl SimRepo {
         self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
     }
 
+    /// Somebody assigns.
+    pub fn assign(&self, user: &str, number: u64, login: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| {
+            world.assign(ctx, number, &[login.to_owned()])
+        })
+    }
+
+    /// Takes somebody off.
+    pub fn unassign(&self, user: &str, number: u64, login: &str) -> SimResult<()> {
+        self.act(user, |world, ctx| {
+            world.unassign(ctx, number, &[login.to_owned()])
+        })
+    }
+
     /// Opens it again.
     pub fn reopen_issue(&self, user: &str, number: u64) -> SimResult<()> {
         let patch = IssuePatch {

@@ -19,7 +19,7 @@ fn list(nodes: Value, cursor: Option<&str>) -> Value {
 
 fn comment(id: u64) -> Value {
     json!({
-        "databaseId": id, "body": "b", "createdAt": "2026-11-30T11:00:00Z", "lastEditedAt": null,
+        "id": format!("IC_{id}"), "databaseId": id, "body": "b", "createdAt": "2026-11-30T11:00:00Z", "lastEditedAt": null,
         "url": "u", "authorAssociation": "OWNER", "author": null, "editor": null,
     })
 }

@@ -6,10 +6,12 @@ use apollo_compiler::{ExecutableDocument, Schema};
 use super::document;
 use crate::model::ids::RefName;
 
-const OPERATIONS: [&str; 11] = [
+const OPERATIONS: [&str; 13] = [
     "Look",
     "Facts",
     "SwapRefs",
+    "WriteState",
+    "WriteAndClose",
     "EditsPage",
     "TimelinePage",
     "CommentsPage",

@@ -10,7 +10,7 @@ use super::super::error::{SimError, SimResult};
 use super::super::faults::Op;
 use super::super::world::{Ctx, World};
 use super::routes::{Handler, Route, find};
-use super::{Incoming, graphql};
+use super::{Incoming, graphql, graphql_writes};
 use crate::model::ids::Timestamp;
 use crate::ports::Refusal;
 
@@ -178,7 +178,7 @@ impl Call {
                 ..
             }) => sim.write(|world, _| write(world, self)),
             What::Graphql(name) if graphql::op_of(name).is_write() => {
-                sim.write(|world, _| look(world))
+                sim.write(|world, _| Ok(graphql_writes::answer(world, self, name)))
             }
             What::Rest(_) | What::Graphql(_) if stale => sim.read_stale(look),
             What::Rest(_) | What::Graphql(_) => sim.read(look),

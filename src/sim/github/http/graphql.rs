@@ -1,12 +1,12 @@
-//! GraphQL, by the name of the operation and its variables: the shape of the answer is that of the
+//! GraphQL's reads, by the name of the operation and its variables: the shape of the answer is that of the
 //! documents the adapter sends, whose text is not parsed.
 
 use serde_json::{Map, Value, json};
 
 use super::super::error::{SimError, SimResult};
 use super::super::faults::Op;
-use super::super::model::{Access, Ban, Repo};
-use super::super::repo_git::{self, Before, Move};
+use super::super::model::{Access, Repo};
+use super::super::repo_git;
 use super::super::world::{Ctx, World};
 use super::call::{Call, Reply};
 use super::graphql_nodes as nodes;
@@ -19,6 +19,7 @@ pub(crate) fn op_of(name: &str) -> Op {
         "Facts" => Op::Facts,
         "Leases" => Op::Leases,
         "SwapRefs" => Op::SwapRefs,
+        "WriteState" | "WriteAndClose" => Op::UpdateIssue,
         _ if name.ends_with("Page") => Op::Page,
         _ => Op::Other,
     }
@@ -76,9 +77,6 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
         call,
         key: String::new(),
     };
-    if name == "SwapRefs" {
-        return swap_refs(&question);
-    }
     let part = |name| question.text(name).unwrap_or_default().to_owned();
     question.key = format!("{}/{}", part("owner"), part("name")).to_lowercase();
     let done = match name {
@@ -107,7 +105,14 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
     })
 }
 
+/// An answer with one error.
 fn failed(data: &Value, error: &SimError, words: &str, path: &Value) -> Reply {
+    let errors = [error_entry(error, words, path)];
+    Reply::new(200, json!({ "data": data, "errors": errors }))
+}
+
+/// An entry of `errors`.
+pub(crate) fn error_entry(error: &SimError, words: &str, path: &Value) -> Value {
     let kind = match error.refusal {
         Refusal::NotFound => "NOT_FOUND",
         Refusal::Stale => "STALE_DATA",
@@ -121,13 +126,12 @@ fn failed(data: &Value, error: &SimError, words: &str, path: &Value) -> Reply {
         | Refusal::RefsRestricted
         | Refusal::Local => "UNPROCESSABLE",
     };
-    let error = json!({
+    json!({
         "type": kind,
         "path": path,
         "locations": [{ "line": 2, "column": 3 }],
         "message": words,
-    });
-    Reply::new(200, json!({ "data": data, "errors": [error] }))
+    })
 }
 
 fn good(repository: &Value) -> Reply {
@@ -287,69 +291,4 @@ fn pr_page(question: &Question<'_>, name: &str) -> SimResult<Reply> {
             json!({ "object": { "statusCheckRollup": rollup } })
         }
     }))
-}
-
-fn swap_refs(question: &Question<'_>) -> Reply {
-    let variables = &question.call.body["variables"];
-    let id = variables["repository"].as_str().unwrap_or_default();
-    let repo = question
-        .world
-        .repos
-        .values()
-        .find(|repo| repo.node_id() == id);
-    let Some(repo) = repo else {
-        let words = format!("Could not resolve to a node with the global id of '{id}'");
-        let data = json!({ "updateRefs": null });
-        return failed(
-            &data,
-            &SimError::not_found(),
-            &words,
-            &json!(["updateRefs"]),
-        );
-    };
-    if repo.bans.contains(&Ban::UpdateRefs) {
-        let error = json!({
-            "path": ["mutation SwapRefs", "updateRefs"],
-            "extensions": { "code": "undefinedField", "typeName": "Mutation", "fieldName": "updateRefs" },
-            "locations": [{ "line": 2, "column": 3 }],
-            "message": "Field 'updateRefs' doesn't exist on type 'Mutation'",
-        });
-        return Reply::new(200, json!({ "errors": [error] }));
-    }
-    let key = repo.slug.to_string().to_lowercase();
-    let ctx = Ctx {
-        key: &key,
-        login: &question.call.login,
-        now: question.call.now,
-    };
-    let updates = variables["updates"].as_array().cloned().unwrap_or_default();
-    let moves: Vec<Move> = updates.iter().map(move_of).collect();
-    match question.world.swap(&ctx, &moves) {
-        Ok(()) => Reply::new(
-            200,
-            json!({ "data": { "updateRefs": { "clientMutationId": null } } }),
-        ),
-        Err(error) => {
-            let data = json!({ "updateRefs": null });
-            failed(
-                &data,
-                &error,
-                &error.message.clone(),
-                &json!(["updateRefs"]),
-            )
-        }
-    }
-}
-
-fn move_of(update: &Value) -> Move {
-    let there = |oid: &str| (!oid.bytes().all(|b| b == b'0')).then(|| oid.to_owned());
-    Move {
-        name: update["name"].as_str().unwrap_or_default().to_owned(),
-        before: match update["beforeOid"].as_str() {
-            Some(oid) => there(oid).map_or(Before::Absent, Before::At),
-            None => Before::Whatever,
-        },
-        after: update["afterOid"].as_str().and_then(there),
-        force: update["force"].as_bool().unwrap_or(false),
-    }
 }

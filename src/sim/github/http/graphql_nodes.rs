@@ -145,6 +145,7 @@ pub(crate) fn comments(question: &Question<'_>, issue: &Issue, after: Option<&st
             .as_ref()
             .map_or(Value::Null, |(_, by)| actor(question, by));
         json!({
+            "id": comment.node_id(),
             "databaseId": comment.id,
             "body": comment.body,
             "createdAt": time(comment.created_at),

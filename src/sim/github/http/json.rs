@@ -293,7 +293,7 @@ pub(crate) fn comment(
         .map_or(comment.created_at, |(at, _)| *at);
     Ok(json!({
         "id": comment.id,
-        "node_id": format!("IC_{}", comment.id),
+        "node_id": comment.node_id(),
         "url": format!("{api}/comments/{}", comment.id),
         "html_url": format!("{}#issuecomment-{}", world.web_url(&call.key, issue), comment.id),
         "issue_url": format!("{api}/{number}"),

@@ -5,6 +5,7 @@ mod call;
 mod git;
 mod graphql;
 mod graphql_nodes;
+mod graphql_writes;
 mod json;
 mod rest_git;
 mod rest_issues;

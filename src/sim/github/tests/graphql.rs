@@ -41,6 +41,44 @@ async fn update_refs_compares_and_swaps_and_can_be_missing() {
     assert!(got.body.get("data").is_none());
 }
 
+#[tokio::test]
+async fn mutations_of_one_document_are_done_and_refused_each_for_itself() {
+    let s = served().await;
+    let n = s.f.issue("text");
+    let comment = s.f.repo.comment("op", n, "one").unwrap();
+    let got = s.graphql("Look", look(n)).await;
+    let issue = got.body["data"]["repository"]["issue"].clone();
+    let node = issue["comments"]["nodes"][0]["id"].clone();
+    assert_eq!(node, format!("IC_{comment}"));
+    let write = |body: &str, comment: &Value| {
+        let issue = &issue["id"];
+        json!({ "issue": issue, "body": body, "comment": comment, "text": "two" })
+    };
+    let got = s.graphql("WriteState", write("new", &node)).await;
+    let done = json!({
+        "updateIssue": { "issue": { "body": "new" } },
+        "updateIssueComment": { "issueComment": { "id": node } },
+    });
+    assert_eq!(got.body, json!({ "data": done }));
+    let gone = json!("IC_9");
+    let long = "x".repeat(65_537);
+    let got = s.graphql("WriteState", write(&long, &gone)).await;
+    let nothing = json!({ "updateIssue": null, "updateIssueComment": null });
+    assert_eq!(got.body["data"], nothing);
+    let errors = got.body["errors"].as_array().unwrap().iter();
+    let kinds: Vec<Value> = errors
+        .map(|one| json!([one["path"][0], one["type"]]))
+        .collect();
+    let wanted = [
+        json!(["updateIssue", "UNPROCESSABLE"]),
+        json!(["updateIssueComment", "NOT_FOUND"]),
+    ];
+    assert_eq!(kinds, wanted);
+    let got = s.graphql("WriteAndClose", write("last", &gone)).await;
+    assert_eq!(got.body["data"]["updateIssue"]["issue"]["body"], "last");
+    assert!(!s.f.repo.issue(n).unwrap().open);
+}
+
 pub(super) fn look(issue: u64) -> Value {
     json!({
         "issue": issue, "branch": "issue-1", "base": "main", "withMerge": false, "merge": null,

@@ -145,7 +145,7 @@ async fn a_comment_shows_who_edited_it_and_when() {
 }
 
 #[tokio::test]
-async fn a_comment_in_the_same_breath_is_a_request_of_its_own() {
+async fn a_comment_in_the_same_breath_is_part_of_one_write() {
     let f = fixture();
     let n = f.issue("text");
     let id = f.op.create_comment(&proof(), n, "one").await.unwrap();
@@ -153,28 +153,54 @@ async fn a_comment_in_the_same_breath_is_a_request_of_its_own() {
         comment: Some((id, text.to_owned())),
         ..body(text)
     };
+    let writes = f.sim.counts().writes;
     f.op.update_issue(&proof(), IssueNumber(n), &change("two"))
         .await
         .unwrap();
+    assert_eq!(f.sim.counts().writes - writes, 1);
     assert_eq!(f.look(n).await.comments[0].body, "two");
-    f.sim.set_faults(FaultPlan::next(
-        Op::UpdateComment,
-        1,
-        Fault::RefuseBefore(502),
-    ));
-    let error =
+    f.sim
+        .set_faults(FaultPlan::next(Op::UpdateIssue, 1, Fault::CutBefore));
+    let lost =
         f.op.update_issue(&proof(), IssueNumber(n), &change("three"))
-            .await
-            .unwrap_err();
-    assert!(matches!(error, PortError::Unknown { .. }));
+            .await;
+    assert!(matches!(lost, Err(PortError::Unknown { .. })));
     let look = f.look(n).await;
     assert_eq!(
-        (
-            look.issue.unwrap().body.as_str(),
-            look.comments[0].body.as_str()
-        ),
-        ("three", "two")
+        (&*look.issue.unwrap().body, &*look.comments[0].body),
+        ("two", "two")
     );
+}
+
+#[tokio::test]
+async fn half_a_change_is_unknown_and_none_is_a_refusal() {
+    let f = fixture();
+    let n = f.issue("text");
+    let id = f.op.create_comment(&proof(), n, "one").await.unwrap();
+    let long = "x".repeat(65_537);
+    let table = [
+        (CommentId(9), "two", "c", "unknown", ("two", "one")),
+        (id, &long, "two", "unknown", ("two", "two")),
+        (id, &long, &long, "refused", ("two", "two")),
+    ];
+    for (comment, text, mirror, wanted, left) in table {
+        let change = IssueChange {
+            comment: Some((comment, mirror.to_owned())),
+            ..body(text)
+        };
+        let kind = match f.op.update_issue(&proof(), IssueNumber(n), &change).await {
+            Ok(_) => "done",
+            Err(PortError::Unknown { .. }) => "unknown",
+            Err(error) => {
+                assert_eq!(error.refusal(), Some(Refusal::Invalid));
+                "refused"
+            }
+        };
+        assert_eq!(kind, wanted);
+        let look = f.look(n).await;
+        let there = look.issue.unwrap().body;
+        assert_eq!((&*there, &*look.comments[0].body), left);
+    }
 }
 
 #[tokio::test]

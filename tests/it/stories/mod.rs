@@ -1,0 +1,12 @@
+//! Stories: a person, CI, an agent and ghswarm, told in order. The laws are checked all the while.
+
+mod agents;
+mod approval;
+mod checks;
+mod claims;
+mod happy;
+mod orders;
+mod pull_requests;
+mod spec;
+mod text;
+mod trust;
