@@ -105,6 +105,7 @@ pub(super) fn snapshot() -> Given {
         local: LocalFacts::default(),
         changed_paths: Vec::new(),
         remote_contained: None,
+        changed_paths: Vec::new(),
         host: Some("host:1".to_owned()),
         people: BTreeMap::new(),
         lease_first_seen: None,

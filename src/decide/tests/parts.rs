@@ -79,6 +79,7 @@ pub(super) fn policy() -> Policy {
         post_merge_grace: minutes(3),
         ci_start_grace: minutes(3),
         delete_branch: true,
+        protected_paths: Vec::new(),
         agent_names: AgentNames {
             implement: "claude".to_owned(),
             simplify: "codex".to_owned(),
