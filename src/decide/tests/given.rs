@@ -103,7 +103,6 @@ pub(super) fn snapshot() -> Given {
         repo,
         look,
         local: LocalFacts::default(),
-        changed_paths: Vec::new(),
         remote_contained: None,
         changed_paths: Vec::new(),
         host: Some("host:1".to_owned()),

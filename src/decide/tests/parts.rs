@@ -55,7 +55,6 @@ pub(super) fn person(name: &str) -> Actor {
 pub(super) fn policy() -> Policy {
     let minutes = |m: u64| Duration::from_secs(m * 60);
     Policy {
-        protected_paths: Vec::new(),
         labels: LabelNames::default(),
         marker: "claude-lock".to_owned(),
         namespace: "leases".to_owned(),
