@@ -72,7 +72,7 @@ fn cycles(c: &mut Criterion) {
     group.bench_function("first look at each", |b| {
         b.iter(|| {
             host.restart();
-            host.home.memory().forget();
+            host.home.memory().clear();
             world.cycle(&host)
         });
     });

@@ -126,39 +126,34 @@ async fn print(run: &RunFacts, follow: Follow) -> Result<(), CommandError> {
     let mut line = Vec::new();
     loop {
         // Asked before reading: what was written until the end is then read for sure.
-        let ended = !follow.0 || ended(&run.folder);
+        let now = follow.0.then(|| standing(run)).flatten();
+        let goes_on = matches!(now, Some(RunStatus::Running { .. }));
         while file.read_until(b'\n', &mut line).map_err(failed)? > 0 {
-            if line.ends_with(b"\n") || ended {
+            if line.ends_with(b"\n") || !goes_on {
                 let text = String::from_utf8_lossy(&line);
                 output::data(strip_ansi(&text).trim_end_matches(['\n', '\r']));
                 line.clear();
             }
         }
-        if ended {
+        if !goes_on {
+            let was_going = matches!(run.status, RunStatus::Running { .. });
+            if let Some(end) = now.filter(|_| was_going) {
+                let line = format!("==> {}: {} <==", run.key, in_words(&end));
+                output::data(&paint(Paint::Hint, &line));
+            }
             return Ok(());
         }
         SystemClock.sleep(FOLLOW_EVERY).await;
     }
 }
 
-/// `exit.json` is the last word about a run; a supervisor that died leaves none.
-fn ended(folder: &Path) -> bool {
-    let key = folder.file_name().and_then(|name| name.to_str());
-    let issue = folder
-        .parent()
-        .and_then(Path::file_name)
-        .and_then(|n| n.to_str());
-    let issue = issue.and_then(|name| name.strip_prefix("issue-")?.parse().ok());
-    let (Some(key), Some(issue)) = (key, issue) else {
-        return true;
-    };
-    let Some(root) = folder.ancestors().nth(2) else {
-        return true;
-    };
+/// How a run stands now. A supervisor that died leaves no word, so its folder alone is not asked.
+fn standing(run: &RunFacts) -> Option<RunStatus> {
+    let root = run.folder.ancestors().nth(2)?;
     let runs = ProcessRuns::new(root.to_owned(), PathBuf::new(), Vec::new());
-    let facts = runs.facts(issue).unwrap_or_default();
-    let run = facts.iter().find(|run| run.key.folder() == key);
-    run.is_none_or(|run| !matches!(run.status, RunStatus::Running { .. }))
+    let facts = runs.facts(run.key.issue).ok()?;
+    let now = facts.into_iter().find(|now| now.key == run.key)?;
+    Some(now.status)
 }
 
 fn in_words(status: &RunStatus) -> String {

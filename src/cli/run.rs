@@ -9,6 +9,7 @@ use super::standing::Standing;
 use super::wiring::refused;
 use super::{cycle, output, select};
 use crate::decide::{Order, Why};
+use crate::engine::cycle::Watch as _;
 use crate::engine::step::{Advanced, HowFar};
 use crate::engine::{IssueReport, RepoEngine, StepOutcome};
 use crate::model::ids::IssueNumber;
@@ -31,13 +32,14 @@ pub async fn run(env: &Env, args: &Args, options: &RunOptions) -> Result<ExitCod
         HowFar::UntilItWaits
     };
     let mut order = order;
+    let lines = cycle::Lines::default();
     loop {
         let advanced = engine.advance(options.issue, &order, how_far).await;
         let report = engine.report(options.issue, None, &advanced);
         if !options.wait || report.settled() || is_trouble(&advanced) {
             return finish(&engine, &advanced, &report, options.json.into());
         }
-        output::say(&cycle::line(&report));
+        lines.issue(&report);
         // The first round was the order's; what it led to is in the state now.
         order = Order {
             now: options.force,

@@ -16,7 +16,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
     // Closed before and open now: a person reopened it, and it stays theirs.
     if view.state.closed {
-        return Decision::Finished(Why::Done);
+        return let_go(view);
     }
     if let Some(change) = view.status_change_unclaimed(Status::Completed) {
         return view.under_claim(Effect::SetStatus(change), Why::LabelsDiffer);
@@ -52,6 +52,11 @@ fn closed(view: &View<'_>) -> Decision {
             },
         );
     }
+    let_go(view)
+}
+
+/// Nothing is left to do, so nothing may stay claimed.
+fn let_go(view: &View<'_>) -> Decision {
     match view.claim {
         ClaimView::Ours(_) => Decision::act(Effect::Release, Why::Done),
         ClaimView::WithoutLease | ClaimView::Lost => {

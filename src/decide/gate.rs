@@ -217,9 +217,9 @@ impl View<'_> {
             let marker = lock_markers(&comment.body, &self.policy.marker)
                 .into_iter()
                 .next_back()?;
-            // A marker without a claim is nobody's of ours, whether we have one or not.
-            let ours = marker.claim.is_some() && marker.claim == ours;
-            let foreign = marker.by != LockBy::Loop && !ours;
+            // A marker that names no claim is nobody's here, also while we have none.
+            let own = marker.claim.is_some() && marker.claim == ours;
+            let foreign = marker.by != LockBy::Loop && !own;
             let young = marker
                 .at
                 .is_none_or(|at| self.now < at + self.policy.stale_window);

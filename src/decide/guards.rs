@@ -324,10 +324,9 @@ fn orders(view: &View<'_>) -> Option<Decision> {
 /// We put the blocked label on only after the state says so; a label before that is a person's.
 fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     let since = view.last_status().map(|(_, event)| event.at);
-    let older = since
-        .zip(view.state.resumed_at)
-        .is_some_and(|(set, resumed)| set <= resumed);
-    if older {
+    // A label whose setting cannot be seen must not undo a resume for ever.
+    let older = |resumed| since.is_none_or(|set| set <= resumed);
+    if view.state.resumed_at.is_some_and(older) {
         return None;
     }
     if view.seen.order.resume {
@@ -346,8 +345,12 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
 }
 
-/// A stranger's words must not reach an agent with permissions off.
+/// A stranger's words must not reach an agent with permissions off. After the merge no agent reads them
+/// any more.
 fn trust(view: &View<'_>) -> Option<Decision> {
+    if matches!(view.phase(), Phase::VerifyMerge | Phase::Done) {
+        return None;
+    }
     let TextTrust::Untrusted { hash, because } = &view.trust else {
         return None;
     };
@@ -436,7 +439,13 @@ fn spec(view: &View<'_>) -> Option<Decision> {
 fn backoff(view: &View<'_>) -> Option<Decision> {
     let until = view.state.wait_until?;
     let waiting = view.now < until && !view.seen.order.now;
-    waiting.then(|| Decision::wait_until(until, Why::Backoff { until }))
+    let wait = Decision::wait_until(until, Why::Backoff { until });
+    // Nobody needs the lease, or the slot, for a wait.
+    let rest = || match view.live_run() {
+        Some(_) => wait.clone(),
+        None => view.rest(Status::Idle, ClaimLabel::Keep, wait.clone()),
+    };
+    waiting.then(rest)
 }
 
 /// While no supervisor renews, the holder does.

@@ -22,6 +22,9 @@ pub mod view;
 mod wait_ci;
 pub mod why;
 
+#[cfg(test)]
+mod tests;
+
 pub use effect::Effect;
 pub use guards::{Guard, GuardReport, explain};
 pub use policy::Policy;

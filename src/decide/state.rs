@@ -70,6 +70,7 @@ fn from_facts(seen: &Snapshot) -> (IssueState, StateSource) {
     let ours = seen.look.prs.iter().find(|pr| {
         pr.state == PrState::Open
             && pr.head_repo == Some(seen.repo.id)
+            && Some(&pr.base_ref) == seen.base.as_ref()
             && pr
                 .author
                 .as_ref()

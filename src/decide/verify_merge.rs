@@ -37,7 +37,8 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     if !view.policy.post_merge_ci {
         return finish(view);
     }
-    match view.seen.look.merge_checks.as_ref().map(judge) {
+    let checks = view.seen.look.merge_checks.as_ref();
+    match checks.filter(|checks| checks.sha == commit).map(judge) {
         None => rest(view, Decision::wait(Why::NoChecksYet { sha: commit })),
         Some(verdict) => by_verdict(view, verdict, commit, at),
     }

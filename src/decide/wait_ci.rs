@@ -110,6 +110,11 @@ fn refusal(view: &View<'_>, pr: &PullRequest) -> Option<Refusal> {
         );
         return Some(Refusal::Block(BlockedReason::MergeConflict, detail));
     }
+    // Checks of the head before say nothing about this one.
+    if pr.checks.sha != pr.head_sha {
+        let sha = pr.head_sha.clone();
+        return Some(Refusal::Wait(Decision::wait(Why::NoChecksYet { sha })));
+    }
     checks_refuse(view, &pr.checks)
         .or_else(|| reviews_refuse(view, pr))
         .or_else(|| {

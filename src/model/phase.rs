@@ -59,7 +59,8 @@ impl Phase {
 
     /// The transition table: may an issue move from this phase to `next` in one state write?
     /// Staying is always allowed. Facts may pull any unfinished phase to `verify_merge` (somebody
-    /// merged the pull request), to `wait_ci` (it exists already) and back to `implement`.
+    /// merged the pull request), to `wait_ci` (it exists already) and back to `implement`; a pull request
+    /// that is gone, or was closed, leads from `wait_ci` back to `create_pr`.
     pub fn may_become(self, next: Self) -> bool {
         use Phase::{
             AiReview, CreatePr, Done, Implement, Simplify, Start, VerifyMerge, WaitCi,
@@ -75,6 +76,7 @@ impl Phase {
             (Implement, Simplify | AiReview | WaitForClarification) => true,
             (Simplify, AiReview | WaitForClarification) => true,
             (AiReview, CreatePr | WaitForClarification) => true,
+            (WaitCi, CreatePr) => true,
             (WaitForClarification, Simplify | AiReview) => true,
             (VerifyMerge, Done) => true,
             _ => false,

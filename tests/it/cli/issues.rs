@@ -1,5 +1,8 @@
 //! The commands about issues, against a simulated GitHub.
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::Served;
@@ -161,6 +164,47 @@ fn resuming_what_only_an_edit_can_mend_is_refused() {
         world.run(&["resume", "1", "--answer", "yes"]),
     ];
     insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn a_log_is_followed_until_its_run_has_ended() {
+    let world = Served::new();
+    world.agent(
+        "#!/bin/sh\necho working\nwhile ! test -e \"$(dirname \"$0\")/go\"; do sleep 0.05; done\n\
+                 echo giving up\nexit 3\n",
+    );
+    let run = world.run(&["run", "1"]);
+    assert!(run.ends_with("exit status 0"), "{run}");
+    let mut command = world.machine.command(&["logs", "1", "-f"]);
+    let mut following = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut page = BufReader::new(following.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("working") {
+        assert!(page.read_line(&mut text).unwrap() > 0, "{text}");
+    }
+    std::fs::write(world.dir().join("bin/go"), "").unwrap();
+    page.read_to_string(&mut text).unwrap();
+    assert!(following.wait().unwrap().success());
+    insta::assert_snapshot!(world.machine.anonymous(&text));
+}
+
+#[test]
+fn more_runs_are_granted_by_resume_alone() {
+    let world = Served::new();
+    let real = std::fs::read_to_string(world.agent_file()).unwrap();
+    world.agent("#!/bin/sh\nexit 3\n");
+    world.configure(
+        "poll_interval: 300ms",
+        "poll_interval: 300ms\n    issue_max_agent_runs: 1",
+    );
+    let spent = world.run(&["run", "1", "--wait", "--force"]);
+    assert!(spent.ends_with("exit status 1"), "{spent}");
+    insta::assert_snapshot!(world.run(&["resume", "1"]));
+    world.agent(&real);
+    let granted = world.run(&["resume", "1", "--more-runs", "9"]);
+    assert!(granted.ends_with("exit status 0"), "{granted}");
+    let done = world.run(&["run", "1", "--wait"]);
+    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
 }
 
 #[test]

@@ -143,3 +143,17 @@ fn an_agent_whose_program_is_not_there_blocks_with_its_name() {
         .unwrap();
     insta::assert_snapshot!(last);
 }
+
+#[test]
+fn the_doctor_creates_missing_labels_and_finds_nothing_wrong_then() {
+    let world = Served::new();
+    let before = world.run(&["doctor"]);
+    assert!(before.ends_with("exit status 4"), "{before}");
+    let fixed = world.run(&["doctor", "--fix"]);
+    insta::assert_snapshot!(fixed);
+    let after = world.run(&["doctor", "--json"]);
+    assert!(
+        after.ends_with("exit status 0") && !after.contains("\"ok\":false"),
+        "{after}"
+    );
+}
