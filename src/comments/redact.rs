@@ -24,6 +24,7 @@ const MASK: &str = "[redacted]";
 const SECRET_BYTES_MIN: usize = 8;
 
 /// Takes secrets out of a text.
+#[derive(Clone)]
 pub struct Redactor {
     values: Vec<String>,
     shapes: Vec<Regex>,

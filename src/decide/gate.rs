@@ -63,7 +63,7 @@ impl View<'_> {
             return Decision::Wait { until, why };
         }
         let slot = match slot {
-            Slot::NotNeeded => None,
+            Slot::NotNeeded => self.slot_of_the_dead(),
             Slot::Needed => match self.free_slot() {
                 Some(slot) => Some(slot),
                 None => {
@@ -238,6 +238,17 @@ impl View<'_> {
             comment.created_at > *at
                 && self.counts(comment)
                 && comment.body.contains("Session lock released")
+        })
+    }
+
+    /// The slot that the claim which is taken over still holds: taken along, it is given back with it.
+    fn slot_of_the_dead(&self) -> Option<(RefName, Option<LeaseCommit>)> {
+        let claim_of = |commit: &LeaseCommit| LeaseMessage::parse(&commit.message)?.claim;
+        let dead = claim_of(self.lease_commit()?)?;
+        self.policy.slot_refs().into_iter().find_map(|slot| {
+            let commit = self.seen.look.leases.get(&slot)?;
+            let same = claim_of(commit).as_ref() == Some(&dead);
+            same.then(|| (slot, Some(commit.clone())))
         })
     }
 

@@ -11,7 +11,7 @@ use crate::model::run::RunStatus;
 use crate::model::state::BlockedReason;
 use crate::model::trust::TextTrust;
 
-use super::effect::{CommentAbout, Effect, KeyedComment, Mirror};
+use super::effect::{CommentAbout, Effect, KeyedComment, Mirror, Signals};
 use super::signals::ClaimLabel;
 use super::view::{ClaimView, StateSource, View};
 use super::{Decision, Policy, Snapshot, Why, state};
@@ -77,6 +77,13 @@ const GUARDS: &[(Guard, Check)] = &[
             asks: "the repository can be written to",
         },
         repository,
+    ),
+    (
+        Guard {
+            name: "reclaim",
+            asks: "a take-over was announced",
+        },
+        reclaimed,
     ),
     (
         Guard {
@@ -267,6 +274,19 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     Some(Decision::wait(Why::RepositoryUnusable {
         reason: reason.to_owned(),
     }))
+}
+
+/// A steal is never silent, whatever the claim is for: a single write out of a waiting phase as well.
+fn reclaimed(view: &View<'_>) -> Option<Decision> {
+    let LeaseReading::Held { message, .. } = &view.lease else {
+        return None;
+    };
+    message.stolen_from.as_ref()?;
+    let signals = Signals {
+        reclaim: Some(view.reclaim_notice()?),
+        ..Signals::default()
+    };
+    Some(Decision::act(Effect::PlaceSignals(signals), Why::ShowClaim))
 }
 
 /// A person's words must not be lost silently: our body was made from a text without them.

@@ -243,14 +243,17 @@ pub(super) fn retry(
     }
     let end = view.run_end();
     let state = advance_to(view, state, kind);
-    view.write(
-        state,
-        Why::RunEnded {
-            kind,
-            ok: false,
-            end,
-        },
-    )
+    // The agent did its part: it is the verify steps that failed.
+    let failed = match reason {
+        BlockedReason::VerifyFailed => RunKind::Verify,
+        _ => kind,
+    };
+    let why = Why::RunEnded {
+        kind: failed,
+        ok: false,
+        end,
+    };
+    view.write(state, why)
 }
 
 /// What every successful agent run goes through before its result is used.

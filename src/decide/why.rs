@@ -295,8 +295,9 @@ impl fmt::Display for Why {
             Self::RunEnded {
                 kind,
                 ok: false,
-                end,
-            } => write!(f, "{kind} failed ({end:?})"),
+                end: RunEnd::Exited,
+            } => write!(f, "{kind} failed"),
+            Self::RunEnded { kind, end, .. } => write!(f, "{kind} failed ({})", end.words()),
             Self::Blocking { reason } => write!(f, "{}", reason.code()),
             Self::Resumed => f.write_str("resumed"),
             Self::HeadMoved { sha } => write!(f, "the branch moved to {}", sha.short()),

@@ -45,6 +45,8 @@ pub struct CycleReport {
     pub issues: Vec<IssueReport>,
     /// Issues that sleep until they change: number and the reason's code.
     pub asleep: Vec<(IssueNumber, String)>,
+    /// When the first of them wakes by itself; without it all of them wait for a change.
+    pub wakes: Option<Timestamp>,
     /// What kept the cycle itself from going on.
     pub trouble: Option<String>,
 }
@@ -52,7 +54,9 @@ pub struct CycleReport {
 impl CycleReport {
     /// Is everything done, blocked or waiting for people, so that waiting longer changes nothing?
     pub fn settled(&self) -> bool {
-        self.trouble.is_none() && self.issues.iter().all(IssueReport::settled)
+        self.trouble.is_none()
+            && self.wakes.is_none()
+            && self.issues.iter().all(IssueReport::settled)
     }
 }
 
@@ -116,6 +120,7 @@ impl RepoEngine {
             }
             Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
+        report.wakes = listing.wakes();
         self.keep(&listing);
         report
     }
@@ -132,6 +137,7 @@ impl RepoEngine {
             }
             Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
+        report.wakes = listing.wakes();
         self.keep(&listing);
         report
     }

@@ -190,6 +190,13 @@ impl Listing {
         self.issues.get(&number).map(|issue| issue.title.clone())
     }
 
+    /// When the first of the sleepers has to be looked at again, if one wakes by the clock.
+    pub(super) fn wakes(&self) -> Option<Timestamp> {
+        let open = |number: &IssueNumber| self.issues.get(number).is_some_and(|issue| issue.open);
+        let sleepers = self.asleep.iter().filter(|(number, _)| open(number));
+        sleepers.filter_map(|(_, asleep)| asleep.until).min()
+    }
+
     /// Issues that sleep, with the reason's code.
     pub(super) fn sleepers(&self) -> impl Iterator<Item = (IssueNumber, &str)> {
         self.asleep

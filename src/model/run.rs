@@ -239,6 +239,22 @@ pub enum RunEnd {
     SupervisorDied,
 }
 
+impl RunEnd {
+    /// How it ended, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exited => "it exited by itself",
+            Self::StartupTimeout => "it printed nothing after its start",
+            Self::IdleTimeout => "it fell silent",
+            Self::TotalTimeout => "it took too long",
+            Self::NotStarted => "it could not be started",
+            Self::LeaseLost => "the lease was lost",
+            Self::Stopped => "it was stopped",
+            Self::SupervisorDied => "its supervisor died",
+        }
+    }
+}
+
 /// `exit.json`: written once, by rename, when nothing of the run is alive any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunExit {

@@ -12,6 +12,8 @@ mod adapter_github;
 mod adapter_sim;
 mod cli;
 mod contracts;
+mod crash;
+mod e2e;
 mod engine_looks;
 mod processes;
 mod stories;

@@ -1,9 +1,10 @@
 //! Committing what a run left in the worktree.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::model::ids::Sha;
+use crate::model::ids::{Sha, Timestamp};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::command::{Call, Output, RunError};
@@ -52,7 +53,25 @@ impl CliGit {
         head.ok_or_else(|| PortError::refused(what, Refusal::Local, "there is no commit"))
     }
 
-    async fn good_when_unlocked(&self, call: &Call<'_>) -> Result<Output, RunError> {
+    /// Takes the lock on an index away whose git must be dead: it had its time. Only for a worktree
+    /// in which nobody else can be at work.
+    pub(super) fn drop_old_index_lock(&self, admin: &Path) -> io::Result<()> {
+        let lock = admin.join("index.lock");
+        let since = match std::fs::symlink_metadata(&lock) {
+            Ok(meta) => Timestamp::from(meta.modified()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.clock.now() < since + INDEX_LOCK_WAIT {
+            return Ok(());
+        }
+        match std::fs::remove_file(&lock) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) async fn good_when_unlocked(&self, call: &Call<'_>) -> Result<Output, RunError> {
         let until = self.clock.boot_time() + INDEX_LOCK_WAIT;
         loop {
             match self.runner.good(call).await {

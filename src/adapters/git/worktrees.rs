@@ -165,14 +165,7 @@ impl CliGit {
             ready: false,
         };
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))?;
-        // A checkout may call LFS, which uses the network.
-        let reset = self
-            .network(&new.path, ["reset", "--hard", "--quiet"])
-            .await?;
-        self.runner
-            .good(&reset)
-            .await
-            .map_err(|e| local(what, &e))?;
+        self.check_out(what, new, admin).await?;
         if new.path.join(".gitmodules").exists() {
             let args = ["submodule", "--quiet", "update", "--init", "--recursive"];
             let update = self.network(&new.path, args).await?;
@@ -183,6 +176,25 @@ impl CliGit {
         }
         owner.ready = true;
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))
+    }
+
+    /// A git that died with the machine has left its lock on the index; one that a dead engine left
+    /// behind is waited out.
+    async fn check_out(&self, what: &str, new: &NewWorktree, admin: &Path) -> PortResult<()> {
+        let free = || self.drop_old_index_lock(admin).map_err(|e| local(what, &e));
+        free()?;
+        // A checkout may call LFS, which uses the network.
+        let reset = ["reset", "--hard", "--quiet"];
+        let reset = self.network(&new.path, reset).await?;
+        let first = self.good_when_unlocked(&reset).await;
+        let done = match first {
+            Err(error) if error.stderr().contains("index.lock") => {
+                free()?;
+                self.runner.good(&reset).await
+            }
+            Ok(_) | Err(_) => first,
+        };
+        done.map(drop).map_err(|e| local(what, &e))
     }
 
     /// git refuses a branch that another worktree has; so do we, naming it.

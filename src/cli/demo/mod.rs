@@ -34,7 +34,14 @@ pub async fn demo(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandE
     let started = clock.boot_time();
     let mut server = serve::Server::start(options)?;
     let ready = server.ready()?;
-    let env = env.with("GITHUB_TOKEN", &ready.token);
+    let env = env
+        .with("GITHUB_TOKEN", &ready.token)
+        // Nothing of a demo lands in the user's own home.
+        .with(
+            "GHSWARM_HOME",
+            &ready.dir.join("home").display().to_string(),
+        )
+        .with("AGENT_RUN_ROOT", "");
     output::say(&format!("demo in {}", ready.dir.display()));
     output::say(&format!("issue #{}: {}\n", ready.issue, ready.title));
     let report = run(&env, &ready).await?;
@@ -88,7 +95,7 @@ fn tell(
     let outcome = last.map_or("unknown", |issue| issue.outcome);
     let done = outcome == "done" && summary.pr_merged && !summary.issue_open;
     output::say(&format!(
-        "\n{} in {seconds:.1} s: {} agent runs, {} API requests, {} comments",
+        "\n{} in {seconds:.1} s: agent runs {}, API requests {}, comments {}",
         if done { "done" } else { outcome },
         summary.agent_runs,
         summary.api_requests,

@@ -198,6 +198,7 @@ fn delete_refs() {
 fn remove_worktree() {
     let given = merged(in_phase(Phase::Done))
         .worktree()
+        .state(|state| state.closed = true)
         .with(|given| given.issue().open = false);
     check(&given, "remove worktree: remove the worktree");
 }

@@ -55,7 +55,6 @@ pub(super) fn person(name: &str) -> Actor {
 pub(super) fn policy() -> Policy {
     let minutes = |m: u64| Duration::from_secs(m * 60);
     Policy {
-        protected_paths: Vec::new(),
         labels: LabelNames::default(),
         marker: "claude-lock".to_owned(),
         namespace: "leases".to_owned(),
@@ -79,6 +78,7 @@ pub(super) fn policy() -> Policy {
         post_merge_grace: minutes(3),
         ci_start_grace: minutes(3),
         delete_branch: true,
+        protected_paths: Vec::new(),
         agent_names: AgentNames {
             implement: "claude".to_owned(),
             simplify: "codex".to_owned(),

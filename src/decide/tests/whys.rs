@@ -380,7 +380,9 @@ fn ready_to_merge() {
 
 #[test]
 fn done() {
-    let given = in_phase(Phase::Done).with(|given| given.issue().open = false);
+    let given = in_phase(Phase::Done)
+        .state(|state| state.closed = true)
+        .with(|given| given.issue().open = false);
     check(&given, "finished: done");
     check(&given.claimed(), "release: done");
 }

@@ -40,6 +40,17 @@ impl RepoEngine {
         match self.world.github.swap_refs(&swaps).await? {
             SwapOutcome::Swapped => Ok(Performed::LookAgain),
             SwapOutcome::Stale => {
+                // The look may have been older than our own swap: then the lease is ours.
+                let name = self.issue_ref(&record)?;
+                let (_, now) = self
+                    .world
+                    .github
+                    .read_leases(std::slice::from_ref(&name))
+                    .await?;
+                let ours = now.get(&name);
+                if ours.is_some_and(|c| ClaimProof::verify(c, &record.claim).is_some()) {
+                    return Ok(Performed::LookAgain);
+                }
                 // A loser writes nothing at all, and its local half goes too.
                 self.world.folders.remove_claim(record.issue)?;
                 Ok(Performed::LookAgain)

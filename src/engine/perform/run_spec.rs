@@ -231,7 +231,7 @@ fn end_in_words(run: &RunFacts) -> String {
             let code = exit
                 .code
                 .map_or_else(String::new, |code| format!(", status {code}"));
-            format!("`{}` ended as {:?}{code}", run.label, exit.end)
+            format!("`{}`: {}{code}", run.label, exit.end.words())
         }
         RunStatus::Reserved | RunStatus::Running { .. } => String::new(),
     }

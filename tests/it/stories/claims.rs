@@ -296,3 +296,23 @@ fn another_operators_home_goes_on_where_ours_died() {
     assert!(!world.issue(issue).assignees.contains(&ANN.to_owned()));
     drop(b);
 }
+
+#[test]
+fn a_steal_for_a_single_write_is_said_too_and_leaves_no_slot() {
+    let mut world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    let home = world.a().home.clone();
+    world
+        .a()
+        .door
+        .right_before(Op::OpenPr, move || home.kill_engine());
+    world.run_until_waits();
+    world.a().restart();
+    world.a().dies();
+    let b = world.add_host("b", ANN);
+    world.minutes(32).ci_is_green().settle();
+    world.reads(issue, "home-a");
+    assert!(world.is_merged(issue) && !world.issue(issue).open);
+    assert_eq!(world.leases(), Vec::<String>::new());
+    drop(b);
+}

@@ -54,6 +54,7 @@ pub(crate) struct World {
     hosts: Vec<Arc<Host>>,
     runtime: tokio::runtime::Runtime,
     green: Mutex<bool>,
+    careless: Mutex<bool>,
     read: Mutex<BTreeSet<u64>>,
     _dir: TempDir,
 }
@@ -73,7 +74,7 @@ impl World {
     pub(crate) fn failing(points: FaultPoints, change: impl FnOnce(&mut Rules)) -> Self {
         let mut rules = Rules::default();
         change(&mut rules);
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder();
         let clock = SimClock::at(start());
         let sim = Sim::new(dir.path());
         let ticks = clock.clone();
@@ -98,6 +99,7 @@ impl World {
                 .build()
                 .unwrap(),
             green: Mutex::new(false),
+            careless: Mutex::new(false),
             read: Mutex::default(),
             _dir: dir,
         };
@@ -194,6 +196,13 @@ impl World {
     pub(crate) fn trace(&self) -> String {
         self.laws.trace()
     }
+}
+
+/// In memory where the system offers that: thousands of small files are written.
+fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
 }
 
 fn start() -> Timestamp {

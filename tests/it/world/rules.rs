@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use ghswarm::comments::redact::Redactor;
@@ -15,6 +16,9 @@ use ghswarm::model::pr::MergeMethod;
 use ghswarm::model::run::Clocks;
 
 use super::CANARY;
+
+/// Made once: its patterns are expensive.
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([CANARY.to_owned()]));
 
 /// Everything a story may set.
 #[derive(Clone)]
@@ -112,7 +116,7 @@ impl Rules {
             host: format!("host-{host}"),
             pid: 4711,
             owner: format!("home-{host}"),
-            redactor: Redactor::new([CANARY.to_owned()]),
+            redactor: REDACTOR.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::adapters::git::place;
 
 /// When the chosen command is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,23 @@ async fn a_worktree_cut_off_anywhere_is_made_by_the_next_try() {
     }
     assert_eq!(git(&place.clone(), &["branch", "--list", "issue-*"]), "");
     assert_eq!(salvaged(&place.clone()), []);
+}
+
+#[tokio::test]
+async fn a_worktree_whose_checkout_died_with_the_machine_is_made_by_the_next_try() {
+    let place = Place::new();
+    let new = place.add(1).await;
+    let mut all = fs::read_dir(place.clone().join(".git/worktrees")).unwrap();
+    let admin = all.next().unwrap().unwrap().path();
+    let mut owner = place::owner(&admin).unwrap().unwrap();
+    owner.ready = false;
+    place::write_owner(&admin, &owner).unwrap();
+    assert!(place.see(&new.path).await.is_none(), "not finished");
+    let lock = fs::File::create(admin.join("index.lock")).unwrap();
+    let long_ago = lock.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
+    lock.set_modified(long_ago).unwrap();
+    place.git().add_worktree(&new).await.unwrap();
+    assert!(!place.see(&new.path).await.unwrap().dirty);
 }
 
 #[tokio::test]

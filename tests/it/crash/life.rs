@@ -1,0 +1,171 @@
+//! One life of an issue, from its spec to done, with trouble at one write.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ghswarm::model::run::RunKind;
+use ghswarm::sim::github::{Fault, FaultPlan};
+use ghswarm::sim::local::{FaultPoints, LocalFault, SimHome};
+
+use crate::world::{ANN, World, body};
+
+/// A life that needs more rounds goes in a circle.
+const ROUNDS_MAX: usize = 60;
+
+/// What goes wrong at a remote write.
+#[derive(Debug, Clone)]
+pub(super) enum Remote {
+    /// The engine dies before the request is sent.
+    CrashBefore,
+    /// The engine dies when it is done.
+    CrashAfter,
+    /// GitHub or the network.
+    Fault(Fault),
+    /// The reads after it show the world before it.
+    StaleAfter,
+}
+
+/// Where something goes wrong.
+#[derive(Debug, Clone)]
+pub(super) enum Trouble {
+    None,
+    Remote {
+        at: u64,
+        times: u64,
+        what: Remote,
+    },
+    Local {
+        at: u64,
+        times: u64,
+        fault: LocalFault,
+    },
+}
+
+impl Trouble {
+    pub(super) fn remote(at: u64, times: u64, what: Remote) -> Self {
+        Self::Remote { at, times, what }
+    }
+
+    pub(super) fn local(at: u64, times: u64, fault: LocalFault) -> Self {
+        Self::Local { at, times, fault }
+    }
+}
+
+/// Who goes on after the engine died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    SameHome,
+    /// The machine of the first is gone for good.
+    OtherHome,
+}
+
+/// How many writes there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Points {
+    pub(super) remote: u64,
+    pub(super) local: u64,
+}
+
+/// The writes of a life without trouble.
+pub(super) fn points() -> Points {
+    static POINTS: OnceLock<Points> = OnceLock::new();
+    *POINTS.get_or_init(|| live(&Trouble::None, After::SameHome))
+}
+
+/// Lives a whole life with this trouble; panics if it does not end well.
+pub(super) fn live(trouble: &Trouble, after: After) -> Points {
+    let points = match trouble {
+        Trouble::Local { at, times, fault } => FaultPoints::during(*at, *times, *fault),
+        Trouble::None | Trouble::Remote { .. } => FaultPoints::none(),
+    };
+    let mut world = World::failing(points.clone(), |_| {});
+    let issue = world.opens(ANN, "Sell apples", &body(&["apples"]));
+    world.laws.tell(format!("{trouble:?}"));
+    // Whatever the story of the fault is, what is said about it need not be read here.
+    world.reads_everything();
+    world.ci_is_green();
+    let before = world.sim().counts().writes;
+    if let Trouble::Remote { at, times, what } = trouble {
+        world
+            .sim()
+            .set_faults(plan(&world.a().home, before + at, *times, what));
+    }
+    go_on(&mut world, issue, after);
+    world.sim().set_faults(FaultPlan::none());
+    expect_end(&world, issue, after);
+    Points {
+        remote: world.sim().counts().writes - before,
+        local: points.reached().len() as u64,
+    }
+}
+
+fn plan(home: &SimHome, at: u64, times: u64, what: &Remote) -> FaultPlan {
+    let home = home.clone();
+    match what.clone() {
+        Remote::CrashBefore => FaultPlan::ask(move |asked| {
+            (asked.write == Some(at)).then(|| {
+                home.kill_engine();
+                Fault::CutBefore
+            })
+        }),
+        Remote::CrashAfter => FaultPlan::ask(move |asked| {
+            (asked.write == Some(at)).then(|| {
+                home.kill_engine();
+                Fault::CutAfter
+            })
+        }),
+        Remote::Fault(fault) => FaultPlan::from_write(at, times, fault),
+        Remote::StaleAfter => FaultPlan::stale_after_write(at, 2),
+    }
+}
+
+/// Rounds of all homes until the issue is done; a dead engine is followed by another one, and a
+/// person resumes what a fault has blocked.
+fn go_on(world: &mut World, issue: u64, after: After) {
+    let mut other = None;
+    for _ in 0..ROUNDS_MAX {
+        let a = world.a();
+        if a.home.is_dead() && after == After::SameHome {
+            a.restart();
+        }
+        if a.home.is_dead() && after == After::OtherHome && other.is_none() {
+            a.dies();
+            other = Some(world.add_host("b", ANN));
+            world.minutes(32);
+        }
+        world.cycle(other.as_ref().unwrap_or(&a));
+        let now = world.issue(issue);
+        if !now.open && world.leases().is_empty() && !a.home.is_dead() {
+            return;
+        }
+        if !now.open && world.leases().is_empty() && after == After::OtherHome {
+            return;
+        }
+        if now.has_label("status: blocked") && now.has_label("status: idle") {
+            continue;
+        }
+        if now.has_label("status: blocked") {
+            world.resumes(issue);
+        }
+        world.pass(Duration::from_secs(20));
+    }
+    panic!("the issue is not done");
+}
+
+fn expect_end(world: &World, issue: u64, after: After) {
+    if after == After::OtherHome && !world.a().is_on() {
+        // It comes back at last, and clears away what it had.
+        world.a().restart();
+        world.minutes(61).settle();
+    }
+    world.settle();
+    world.expect_done(issue);
+    assert_eq!(world.prs(issue).len(), 1, "one pull request");
+    let runs =
+        u32::try_from(world.agent.runs(RunKind::Implement) + world.agent.runs(RunKind::Review));
+    let counted = world.state(issue).total_agent_runs;
+    assert!(
+        counted >= runs.unwrap(),
+        "{counted} runs are counted of {runs:?}"
+    );
+}
