@@ -3,6 +3,8 @@
 //!
 //! Hooks and fsmonitor are off, since a run may have planted one in the clone; prompts are off, since
 //! nobody is there to answer. The user's credential helpers, ssh agent and signing keep working.
+//! A command that stays on this machine runs without GitHub tokens: it may call a filter or a signing
+//! program that a run wrote into the clone's configuration.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -91,6 +93,16 @@ pub(super) struct Call<'a> {
     pub(super) stdin: Option<&'a str>,
     pub(super) env: Vec<(&'static str, OsString)>,
     pub(super) limit: Duration,
+    pub(super) reach: Reach,
+}
+
+/// How far a command goes, and so what it may know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It stays on this machine and needs no token.
+    Machine,
+    /// It talks to the remote: credential helpers (`gh`) read the token from the environment.
+    Remote,
 }
 
 impl<'a> Call<'a> {
@@ -111,6 +123,11 @@ impl<'a> Call<'a> {
 
     pub(super) fn within(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    pub(super) fn reaching(mut self, reach: Reach) -> Self {
+        self.reach = reach;
         self
     }
 
@@ -151,6 +168,15 @@ const REDIRECTIONS: [&str; 11] = [
     "GIT_EDITOR",
 ];
 
+/// Variables that hold the user's voice on GitHub.
+const TOKENS: [&str; 5] = [
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_PAT",
+];
+
 /// A helper that outlives git (ssh's `ControlPersist` master) may hold its output open; what it
 /// could still say is not waited for longer than this.
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
@@ -160,6 +186,8 @@ const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Runner {
     pub(super) program: PathBuf,
     pub(super) env: BTreeMap<String, OsString>,
+    /// Instead of `env`, for commands that talk to the remote.
+    pub(super) remote_env: BTreeMap<String, OsString>,
 }
 
 impl Runner {
@@ -234,8 +262,18 @@ impl Runner {
         for name in REDIRECTIONS {
             command.env_remove(name);
         }
+        match call.reach {
+            Reach::Remote => {
+                command.envs(&self.remote_env);
+            }
+            Reach::Machine => {
+                command.envs(&self.env);
+                for name in TOKENS {
+                    command.env_remove(name);
+                }
+            }
+        }
         command
-            .envs(&self.env)
             .env("GIT_TERMINAL_PROMPT", "0")
             // Empty: nobody is asked. Unset would fall back to `core.askPass`.
             .env("GIT_ASKPASS", "")

@@ -29,7 +29,7 @@ use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
-use command::{Call, RunError, Runner};
+use command::{Call, Reach, RunError, Runner};
 
 /// The oldest git that knows every option used here (`worktree list -z`, 2.36, April 2022).
 pub const GIT_VERSION_MIN: (u32, u32) = (2, 36);
@@ -104,7 +104,8 @@ impl CliGit {
     pub fn new(settings: CliGitSettings, clock: Arc<dyn Clock>) -> Self {
         let runner = Runner {
             program: settings.git_program.clone(),
-            env: environment(&settings),
+            env: own_environment(&settings),
+            remote_env: environment(&settings),
         };
         Self {
             serial: serial::Serial::new(settings.network_timeout, Arc::clone(&clock)),
@@ -147,6 +148,7 @@ impl CliGit {
             stdin: None,
             env: Vec::new(),
             limit: self.settings.local_timeout,
+            reach: Reach::Machine,
         }
     }
 
@@ -158,7 +160,8 @@ impl CliGit {
     ) -> PortResult<Call<'a>> {
         let call = self
             .call(folder, args)
-            .within(self.settings.network_timeout);
+            .within(self.settings.network_timeout)
+            .reaching(Reach::Remote);
         let ssh = self.ssh.get_or_try_init(|| self.find_ssh_command()).await?;
         Ok(match ssh {
             Some(command) => call.env("GIT_SSH_COMMAND", command),
@@ -223,12 +226,17 @@ impl CliGit {
 }
 
 /// The variables of every command.
-fn environment(settings: &CliGitSettings) -> BTreeMap<String, OsString> {
-    let mut env: BTreeMap<String, OsString> = settings
+fn own_environment(settings: &CliGitSettings) -> BTreeMap<String, OsString> {
+    settings
         .env
         .iter()
         .map(|(k, v)| (k.clone(), OsString::from(v)))
-        .collect();
+        .collect()
+}
+
+/// The variables of a command that talks to the remote.
+fn environment(settings: &CliGitSettings) -> BTreeMap<String, OsString> {
+    let mut env = own_environment(settings);
     if let Some(HttpHeader { url, header }) = &settings.http_header {
         let count = settings
             .env

@@ -45,6 +45,33 @@ async fn a_hook_planted_in_the_clone_does_not_run() {
 }
 
 #[tokio::test]
+async fn a_filter_planted_in_the_clone_sees_no_credentials() {
+    let place = Place::new();
+    let seen = place.folder.path().join("seen");
+    let filter = place.folder.path().join("filter");
+    let text = format!("#!/bin/sh\nenv >> '{}'\ncat\n", seen.display());
+    script(&filter, &text);
+    let settings = CliGitSettings {
+        env: BTreeMap::from([("GITHUB_TOKEN".to_owned(), "ghp_secret".to_owned())]),
+        http_header: Some(HttpHeader {
+            url: "http://127.0.0.1:9/".to_owned(),
+            header: "Authorization: basic c2VjcmV0".to_owned().into(),
+        }),
+        ..place.settings()
+    };
+    let ours = CliGit::new(settings, Arc::new(SystemClock));
+    let new = place.add(42).await;
+    let command = filter.to_str().unwrap();
+    git(&place.clone(), &["config", "filter.planted.clean", command]);
+    fs::write(new.path.join(".gitattributes"), "* filter=planted\n").unwrap();
+    fs::write(new.path.join("work.txt"), "work\n").unwrap();
+    ours.commit_all(&new.path, "Work").await.unwrap();
+    let seen = fs::read_to_string(&seen).unwrap();
+    assert!(!seen.contains("ghp_secret"), "{seen}");
+    assert!(!seen.contains("c2VjcmV0"), "{seen}");
+}
+
+#[tokio::test]
 async fn a_failed_commit_is_an_error_in_gits_words() {
     let place = Place::new();
     let new = place.add(42).await;
