@@ -211,7 +211,7 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         BlockedReason::ReviewFeedback => ("Address the review", false),
         BlockedReason::MergeQueue => ("Merge it through the queue", false),
         BlockedReason::MergeCiFailed => ("Mend the base branch", false),
-        BlockedReason::ByPerson => ("When it should go on", false),
+        BlockedReason::ByPerson => ("See why the person stopped it", false),
     };
     let logs = if runs {
         format!(": `ghswarm logs {issue}`")

@@ -10,7 +10,7 @@ use super::environment::Env;
 use super::error::CommandError;
 use super::output::{self, Paint, data, paint};
 use super::standing::Standing;
-use super::wiring::refused;
+use super::wiring::refused_issue;
 use super::{remedy, select};
 use crate::config::RepoConfig;
 use crate::decide::{GuardReport, Order};
@@ -27,7 +27,7 @@ pub async fn explain(
     let explained = engine
         .explain(options.issue, &Order::default())
         .await
-        .map_err(|error| refused(&error, &config.alias))?;
+        .map_err(|error| refused_issue(&error, &config.alias, options.issue))?;
     let standing = Standing::of(&engine, &explained)
         .ok_or_else(|| select::no_issue(&engine, options.issue))?;
     if options.json {

@@ -6,6 +6,7 @@ use super::remedy;
 use crate::decide::view::{ClaimView, View};
 use crate::decide::{Decision, Why};
 use crate::engine::{Explained, RepoEngine};
+use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, PrNumber, Timestamp};
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseReading;
@@ -82,7 +83,8 @@ impl Standing {
         Some(Self {
             repository: engine.settings.alias.clone(),
             issue: view.issue.number,
-            title: view.issue.title.clone(),
+            // Anybody writes titles; a terminal would act on what they hold.
+            title: strip_ansi(&view.issue.title),
             url: view.issue.url.clone(),
             phase: view.phase(),
             outcome,

@@ -14,6 +14,7 @@ use crate::config::RepoConfig;
 use crate::decide::Order;
 use crate::engine::RepoEngine;
 use crate::model::limits::STATUS_LOOKS_MAX;
+use crate::ports::Refusal;
 
 const HEADER: [&str; 9] = [
     "repository",
@@ -92,8 +93,15 @@ async fn look(
     seen.left_out += issues.len().saturating_sub(STATUS_LOOKS_MAX);
     for issue in issues.iter().take(STATUS_LOOKS_MAX) {
         let explained = engine.explain(issue.number, &Order::default()).await;
-        let explained = explained.map_err(|error| wiring::refused(&error, &config.alias))?;
-        seen.standings.extend(Standing::of(engine, &explained));
+        match explained {
+            Ok(explained) => seen.standings.extend(Standing::of(engine, &explained)),
+            // A broken worktree is one issue's trouble: the others are shown all the same.
+            Err(error) if error.refusal() == Some(Refusal::Local) => {
+                let error = wiring::refused_issue(&error, &config.alias, issue.number);
+                seen.troubles.push((config.alias.clone(), error));
+            }
+            Err(error) => return Err(wiring::refused(&error, &config.alias)),
+        }
     }
     Ok(())
 }

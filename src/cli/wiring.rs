@@ -26,7 +26,7 @@ use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
 use crate::engine::{
     AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
 };
-use crate::model::ids::RepoSlug;
+use crate::model::ids::{IssueNumber, RepoSlug};
 use crate::model::repo::Repository;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
@@ -154,7 +154,18 @@ pub async fn open_repository(
 
 /// An answer of GitHub that ends the command, with what to do about it.
 pub fn refused(error: &PortError, alias: &str) -> CommandError {
-    let what = format!("repository `{alias}` cannot be worked on");
+    refusal(error, format!("repository `{alias}` cannot be worked on"))
+}
+
+/// The same where only one issue is concerned.
+pub fn refused_issue(error: &PortError, alias: &str, issue: IssueNumber) -> CommandError {
+    refusal(
+        error,
+        format!("issue #{issue} of `{alias}` cannot be looked at"),
+    )
+}
+
+fn refusal(error: &PortError, what: String) -> CommandError {
     let hint = match error.refusal() {
         Some(Refusal::Unauthorised) => {
             "the token is wrong or expired: check GITHUB_TOKEN, or run: gh auth login"
@@ -163,6 +174,9 @@ pub fn refused(error: &PortError, alias: &str) -> CommandError {
             "check `repo` in the configuration, and that the token may see that repository"
         }
         Some(Refusal::Forbidden) => "the token may not do this: check its scopes and its expiry",
+        Some(Refusal::Local) => {
+            "this machine refused, not GitHub: mend what the cause names, then run the command again"
+        }
         _ => "check the network and `github.api_url`, then run the command again",
     };
     CommandError::outside(what, error.clone()).hint(hint)

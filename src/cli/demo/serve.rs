@@ -139,8 +139,14 @@ impl Drop for Server {
 /// `demo --serve`.
 pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
     let dir = super::new_dir()?;
-    let script = world::script(options, &dir)?;
-    let hub = world::hub(options, &dir, &script)?;
+    let set_up = world::script(options, &dir).and_then(|script| {
+        let hub = world::hub(options, &dir, &script)?;
+        Ok((script, hub))
+    });
+    let (script, hub) = set_up.inspect_err(|_| {
+        // Nothing in it is of use to anybody; what is left of it is the system's to clean.
+        let _ = std::fs::remove_dir_all(&dir);
+    })?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(|error| CommandError::outside("cannot listen on 127.0.0.1", error))?;
@@ -166,6 +172,9 @@ pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, Comman
     };
     serving.stop().await;
     hub.actors.stop();
+    if !options.managed {
+        output::say(&format!("its folder stays: {}", ready.dir.display()));
+    }
     end
 }
 

@@ -90,6 +90,12 @@ pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError>
         None => ci_from_verify(body)?,
     };
     let title = title.trim().trim_start_matches('#').trim().to_owned();
+    if title.is_empty() {
+        return Err(CommandError::new(
+            Kind::Usage,
+            "the issue's first line is empty: it is the title",
+        ));
+    }
     Ok(Script {
         title,
         body: body.to_owned(),

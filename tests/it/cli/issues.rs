@@ -218,3 +218,19 @@ fn a_table_fits_a_narrow_terminal() {
     );
     assert!(!page.contains('\x1b'), "{page}");
 }
+
+#[test]
+fn a_title_does_not_reach_the_terminals_controls() {
+    let world = Served::new();
+    let title = "Red \u{1b}[31mtext\u{1b}]0;x\u{7}";
+    world.ask(
+        "PATCH",
+        "/repos/demo/greeter/issues/1",
+        &json!({ "title": title }),
+    );
+    for words in [&["status"] as &[&str], &["explain", "1"]] {
+        let page = world.run(words);
+        assert!(page.contains("#1 Red text"), "{page}");
+        assert!(!page.contains('\u{1b}'), "{page:?}");
+    }
+}

@@ -157,3 +157,25 @@ fn the_doctor_creates_missing_labels_and_finds_nothing_wrong_then() {
         "{after}"
     );
 }
+
+#[test]
+fn a_broken_worktree_is_the_trouble_of_its_issue_alone() {
+    let world = Served::new();
+    world.post(
+        "issues",
+        &serde_json::json!({ "title": "Another", "body": "Text.", "labels": ["status: idle"] }),
+    );
+    for _ in 0..3 {
+        world.run(&["run", "1", "--step"]);
+    }
+    let worktree = world.dir().join("greeter-worktrees/issue-1");
+    std::fs::remove_file(worktree.join(".git")).unwrap();
+    git(&worktree, &["init", "--quiet"]);
+    let page = world.run(&["status"]);
+    assert!(page.contains("Another"), "{page}");
+    assert!(page.contains("issue #1 of `demo`"), "{page}");
+    assert!(page.contains("a clone of its own"), "{page}");
+    assert!(page.contains("hint: this machine refused"), "{page}");
+    let page = world.run(&["explain", "1"]);
+    assert!(page.contains("issue #1 of `demo`"), "{page}");
+}

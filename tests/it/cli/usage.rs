@@ -59,3 +59,22 @@ fn wrong_words_are_usage_errors() {
 fn an_empty_answer_is_refused_before_anything_is_asked() {
     insta::assert_snapshot!(Machine::new().run(&["resume", "1", "--answer", "  "]));
 }
+
+#[test]
+fn an_issue_without_a_title_is_said_and_leaves_nothing_behind() {
+    let machine = Machine::new();
+    let issue = machine.write("issue.md", "\n- [ ] a\n");
+    let page = machine.run(&[
+        "demo",
+        "--serve",
+        "--repo",
+        "nowhere",
+        "--issue",
+        &issue.display().to_string(),
+        "--agent",
+        "true",
+        "--review",
+        "true",
+    ]);
+    assert!(page.contains("it is the title"), "{page}");
+}
