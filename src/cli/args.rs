@@ -82,6 +82,7 @@ pub struct LoopOptions {
 
 /// Options of `demo`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct DemoOptions {
     /// Use a copy of this clone instead of the example project
     #[arg(long, value_name = "PATH", requires_all = ["issue", "agent", "review"])]

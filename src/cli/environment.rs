@@ -8,10 +8,6 @@ pub struct Env(BTreeMap<String, String>);
 
 impl Env {
     /// Reads the process's variables; those that are not UTF-8 are left out.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one reader of the environment"
-    )]
     pub fn read() -> Self {
         Self(
             std::env::vars_os()

@@ -203,7 +203,7 @@ fn in_full(decision: &Decision) -> Why {
 /// A newer version may mean other things by the same fields: hands off.
 fn version(view: &View<'_>) -> Option<Decision> {
     match view.source {
-        StateSource::Newer(version) => Some(Decision::wait(Why::NewerVersion { version })),
+        StateSource::Newer(version) => Some(leave(view, Why::NewerVersion { version })),
         _ => None,
     }
 }
@@ -271,9 +271,10 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     } else {
         return None;
     };
-    Some(Decision::wait(Why::RepositoryUnusable {
+    let why = Why::RepositoryUnusable {
         reason: reason.to_owned(),
-    }))
+    };
+    Some(leave(view, why))
 }
 
 /// A steal is never silent, whatever the claim is for: a single write out of a waiting phase as well.
@@ -334,7 +335,7 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
         return Some(view.under_claim(Effect::SetStatus(change), Why::Resumed));
     }
     if view.state.rev == 0 {
-        return Some(Decision::wait(Why::BlockedByPerson));
+        return Some(leave(view, Why::BlockedByPerson));
     }
     if let Some(run) = view.live_run() {
         return Some(Decision::act(

@@ -2,7 +2,7 @@
 
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
-use crate::model::run::{RunExit, RunFacts, RunKey, RunKind, RunStatus};
+use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
@@ -227,7 +227,9 @@ pub(super) fn retry(
     reason: BlockedReason,
     detail: &str,
 ) -> Decision {
-    let tries = view.state.iteration + 1;
+    // A run that was stopped on a person's order did not fail.
+    let stopped = view.run_end() == RunEnd::Stopped;
+    let tries = view.state.iteration + u32::from(!stopped);
     let mut state = view.next_state();
     state.iteration = tries;
     if tries > view.policy.max_retries {

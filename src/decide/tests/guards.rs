@@ -83,6 +83,7 @@ fn explain_lists_the_guards_in_their_order() {
         "managed",
         "hold",
         "repository",
+        "reclaim",
         "state",
         "edits",
         "orders",

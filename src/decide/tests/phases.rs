@@ -328,5 +328,8 @@ fn a_dead_supervisors_run_is_tried_again() {
         )
         .worktree()
         .working();
-    check(&given, "write state: implement failed (SupervisorDied)");
+    check(
+        &given,
+        "write state: implement failed (its supervisor died)",
+    );
 }

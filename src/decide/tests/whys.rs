@@ -337,7 +337,7 @@ fn next() {
 #[test]
 fn run_ended() {
     let given = implementing(Some(failed())).pushed();
-    check(&given, "write state: implement failed (Exited)");
+    check(&given, "write state: implement failed");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::decide::effect::{RunPlan, WorktreePlan};
 use crate::model::ids::Sha;
 use crate::model::limits::{STOP_LOOK_EVERY, STOP_WAIT_MAX};
 use crate::model::run::{RunFacts, RunKey, RunKind, RunStatus};
-use crate::ports::PortResult;
 use crate::ports::git::NewWorktree;
+use crate::ports::{PortError, PortResult, Refusal};
 
 use super::super::settings::RepoEngine;
 use super::{Performed, stale};
@@ -75,8 +75,21 @@ impl RepoEngine {
     }
 
     pub(super) fn perform_sweep(&self, seen: &Snapshot) -> PortResult<Performed> {
-        self.world.runs.sweep(Self::number(seen)?)?;
-        Ok(Performed::same(seen))
+        let issue = Self::number(seen)?;
+        self.world.runs.sweep(issue)?;
+        let left = |run: &RunFacts| matches!(&run.status, RunStatus::Ended(end) if end.quarantined);
+        match self.world.runs.facts(issue)?.into_iter().find(left) {
+            None => Ok(Performed::same(seen)),
+            Some(run) => Err(PortError::refused(
+                format!("end what is left of run {}", run.key),
+                Refusal::Local,
+                format!(
+                    "processes with GHSWARM_RUN={} in their environment do not die; end them \
+                     yourself, then run ghswarm again",
+                    run.key
+                ),
+            )),
+        }
     }
 
     pub(super) async fn perform_commit(

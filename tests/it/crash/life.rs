@@ -135,10 +135,9 @@ fn go_on(world: &mut World, issue: u64, after: After) {
         }
         world.cycle(other.as_ref().unwrap_or(&a));
         let now = world.issue(issue);
-        if !now.open && world.leases().is_empty() && !a.home.is_dead() {
-            return;
-        }
-        if !now.open && world.leases().is_empty() && after == After::OtherHome {
+        // What a machine that died after the very end left behind, it clears away itself.
+        let cleared = world.leases().is_empty() && !a.home.is_dead();
+        if !now.open && (cleared || after == After::OtherHome) {
             return;
         }
         if now.has_label("status: blocked") && now.has_label("status: idle") {
@@ -153,7 +152,7 @@ fn go_on(world: &mut World, issue: u64, after: After) {
 }
 
 fn expect_end(world: &World, issue: u64, after: After) {
-    if after == After::OtherHome && !world.a().is_on() {
+    if after == After::OtherHome && world.a().home.is_dead() {
         // It comes back at last, and clears away what it had.
         world.a().restart();
         world.minutes(61).settle();
