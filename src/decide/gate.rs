@@ -56,10 +56,12 @@ impl View<'_> {
 
     fn claim_now(&self, slot: Slot) -> Decision {
         if let Some(why) = self.refused_by_gate() {
-            let until = match why {
-                Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } => Some(expires),
-                _ => None,
-            };
+            let until =
+                if let Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } = why {
+                    Some(expires)
+                } else {
+                    None
+                };
             return Decision::Wait { until, why };
         }
         let slot = match slot {
@@ -263,9 +265,10 @@ impl View<'_> {
     fn slot_is_free(&self, commit: Option<&LeaseCommit>) -> bool {
         let first_seen = self.now;
         match read_lease(commit, first_seen, self.now, &self.policy.lease_margins) {
-            LeaseReading::Free | LeaseReading::Tombstone => true,
+            LeaseReading::Free
+            | LeaseReading::Tombstone
+            | LeaseReading::Held { expired: true, .. } => true,
             LeaseReading::Odd { expired, .. } => expired,
-            LeaseReading::Held { expired: true, .. } => true,
             LeaseReading::Held { message, .. } => self.slot_is_orphan(&message),
         }
     }
@@ -305,14 +308,13 @@ impl View<'_> {
         if self.said(&key) || (stolen.is_none() && unassign.is_empty()) {
             return None;
         }
-        let (from, since, because) = match stolen {
-            Some(stolen) => (stolen.holder, Some(stolen.since), "its lease had run out"),
-            None => {
-                let from = unassign
-                    .first()
-                    .map_or_else(String::new, |login| format!("@{login}"));
-                (from, None, "its session had ended without a lease")
-            }
+        let (from, since, because) = if let Some(stolen) = stolen {
+            (stolen.holder, Some(stolen.since), "its lease had run out")
+        } else {
+            let from = unassign
+                .first()
+                .map_or_else(String::new, |login| format!("@{login}"));
+            (from, None, "its session had ended without a lease")
         };
         Some(Reclaim {
             key,
