@@ -42,6 +42,7 @@ const REVIEW_FILE: &str = ".agent_review.md";
 struct Handoff {
     api_url: String,
     slug: RepoSlug,
+    node_id: String,
     token: String,
 }
 
@@ -127,6 +128,7 @@ pub async fn open_repository(
     let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
         .await
         .map_err(|error| refused(&error, &config.alias))?;
+    github.remember_node_id(&facts.node_id);
     clone::belongs(config, &origin, &facts.slug)?;
     let world = World {
         git: Arc::new(CliGit::new(
@@ -173,7 +175,7 @@ pub fn connect(
     config: &RepoConfig,
     token: SecretString,
     clock: Arc<dyn Clock>,
-) -> Result<Arc<dyn GitHub>, PortError> {
+) -> Result<Arc<GitHubAdapter>, PortError> {
     let settings = GitHubSettings {
         api_url: config.github.api_url.clone(),
         write_spacing: config.github.write_spacing,
@@ -236,6 +238,7 @@ fn runs(
     let handoff = Handoff {
         api_url: config.github.api_url.clone(),
         slug: config.repo.clone(),
+        node_id: facts.node_id.clone(),
         token: token.expose_secret().to_owned(),
     };
     let handoff = serde_json::to_vec(&handoff)
@@ -336,5 +339,7 @@ pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHu
         write_spacing: Duration::ZERO,
         ..GitHubSettings::new(handoff.slug, token)
     };
-    Ok(Some(Arc::new(GitHubAdapter::new(settings, clock)?)))
+    let adapter = GitHubAdapter::new(settings, clock)?;
+    adapter.remember_node_id(&handoff.node_id);
+    Ok(Some(Arc::new(adapter)))
 }

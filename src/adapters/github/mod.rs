@@ -142,7 +142,8 @@ impl GitHubAdapter {
         self.set_way(Way::Rest);
     }
 
-    fn remember_node_id(&self, id: &str) {
+    /// Starts with the repository's node id, if it is known from before: one request less.
+    pub fn remember_node_id(&self, id: &str) {
         self.node_id.get_or_init(|| id.to_owned());
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::world::ended;
+use super::cycled::ended;
 
 /// Runs the demo in an empty environment; answers its exit status and its line of JSON.
 fn demo(words: &[&str], tmp: &Path) -> (Option<i32>, serde_json::Value) {

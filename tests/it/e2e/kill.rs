@@ -97,9 +97,10 @@ fn a_machine_that_loses_its_power_goes_on_where_it_was() {
         home.to_done(&world, issue);
         world.assert_done_once(issue);
         assert_eq!(world.merges(), 1);
-        // The run that died is paid again, no other.
+        // The run that died is paid again; the try after it may lack the log that died with it, and then
+        // this agent makes its first mistake once more.
         let runs = world.agent_runs().len();
-        assert!((3..=4).contains(&runs), "{:?}", world.agent_runs());
+        assert!((3..=5).contains(&runs), "{:?}", world.agent_runs());
         assert!(world.state(issue).total_agent_runs >= u32::try_from(runs).unwrap());
         world.assert_nothing_runs();
     }
@@ -142,9 +143,9 @@ fn a_killed_supervisor_of_an_implementing_agent_is_one_failed_run() {
 #[test]
 fn a_killed_supervisor_of_a_verify_run_costs_no_agent_run_more_than_its_retry() {
     let runs = kill_supervisor_of("verify");
-    println!("{runs:?}");
-    assert_eq!(runs[..2], ["implement", "verify"]);
-    assert_eq!(runs.last().unwrap(), "review");
+    let without_more = ["implement", "verify", "verify", "review"];
+    let with_retry = ["implement", "verify", "implement", "verify", "review"];
+    assert!(runs == without_more || runs == with_retry, "{runs:?}");
 }
 
 #[test]

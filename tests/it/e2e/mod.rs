@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod cycled;
 mod demo;
 mod frozen;
 mod kill;

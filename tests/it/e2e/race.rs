@@ -4,8 +4,9 @@ use std::process::Stdio;
 
 use ghswarm::sim::github::Op;
 
+use super::cycled::{Cycled, ended};
 use super::rounds;
-use super::world::{Cycled, Home, Setup, World, body, ended};
+use super::world::{Home, Setup, World, body};
 
 /// What people see of an engine's work on an issue.
 const SEEN: &[Op] = &[

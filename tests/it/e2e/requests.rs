@@ -9,8 +9,8 @@ use ghswarm::sim::github::{Op, RequestRecord};
 use super::until_so;
 use super::world::{OWNER, Setup, World, body};
 
-/// The whole life of an issue takes no more than this. It may only go down; 50 is aimed at.
-const LIFE_MAX: usize = 90;
+/// The whole life of an issue takes no more than this. It may only go down.
+const LIFE_MAX: usize = 47;
 
 #[test]
 fn an_idle_cycle_is_one_conditional_request_however_many_issues_there_are() {
