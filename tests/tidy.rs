@@ -82,10 +82,8 @@ const VENDORS: &[(&str, &[&str])] = &[
         &[
             "chrono",
             "regex",
-            "schemars",
             "serde",
             "serde_json",
-            "serde_path_to_error",
             "serde_yaml",
             "shlex",
             "thiserror",
