@@ -338,12 +338,29 @@ fn read_github(github: Reader<'_>) -> GithubConfig {
 }
 
 /// Checks sense across keys. The places are those of the values, wherever they were written.
+/// A run is frozen that long before its lease runs out; without any time left it would never run.
+fn check_kill_grace(all: Reader<'_>, phase: &str, problems: &mut Problems) {
+    let grace = all.at("agents").at(phase).get("kill_grace");
+    let lease = read_lease(all.at("lease"));
+    let needed = all.at("agents").at(phase).time("kill_grace") + lease.margins.grace;
+    if needed < lease.ttl || grace.origin == Origin::Default {
+        return;
+    }
+    let message =
+        format!("`agents.{phase}.kill_grace` and the lease's margin leave nothing of `lease.ttl`");
+    problems.add(
+        grace.at,
+        Fault::new(message).hint("make it shorter, or `lease.ttl` longer"),
+    );
+}
+
 pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
     let all = Reader::of(node);
     check_lease_ttl(all.at("lease"), problems);
     check_labels(all, problems);
     for phase in ["implement", "review", "simplify"] {
         let agent = all.at("agents").at(phase);
+        check_kill_grace(all, phase, problems);
         let idle = agent.get("idle_timeout");
         if agent.time("idle_timeout") > agent.time("timeout") && idle.origin != Origin::Default {
             let message = format!("`agents.{phase}.idle_timeout` is longer than its `timeout`");

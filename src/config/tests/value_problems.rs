@@ -232,3 +232,23 @@ c.yaml:7:21: `claims.hold_label` and `claims.label` are the same label
 ",
     );
 }
+
+#[test]
+fn a_kill_grace_that_leaves_nothing_of_the_lease_is_told() {
+    let text = "repositories:
+  demo:
+    repo: octo/demo
+    path: /src/demo
+    lease: {ttl: 5m}
+    agents:
+      implement: {command: claude, kill_grace: 4m}
+      review: {command: claude}
+";
+    check(
+        text,
+        r"
+c.yaml:7:48: `agents.implement.kill_grace` and the lease's margin leave nothing of `lease.ttl`
+  hint: make it shorter, or `lease.ttl` longer
+",
+    );
+}

@@ -122,8 +122,8 @@ impl RepoEngine {
     }
 
     fn prompt(&self, view: &View<'_>, plan: &RunPlan) -> PortResult<String> {
-        let failed_verify = last(view, |run| run.key.kind == RunKind::Verify && failed(run))
-            .filter(|run| is_recent(view, run, plan));
+        // The newest verdict counts, also when an agent died in between: nothing has refuted it.
+        let failed_verify = last(view, |run| run.key.kind == RunKind::Verify).filter(|r| failed(r));
         let failed_agent = last(view, |run| run.key.kind == plan.key.kind && failed(run))
             .filter(|run| is_recent(view, run, plan));
         let review = last(view, |run| run.key.kind == RunKind::Review)
