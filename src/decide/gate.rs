@@ -1,7 +1,7 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
 use crate::model::comment::{LockBy, lock_markers};
-use crate::model::ids::{Login, RefName};
+use crate::model::ids::{Login, RefName, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{
     LeaseCommit, LeaseMessage, LeaseReading, StolenFrom, next_epoch, read_lease,
@@ -56,12 +56,7 @@ impl View<'_> {
 
     fn claim_now(&self, slot: Slot) -> Decision {
         if let Some(why) = self.refused_by_gate() {
-            let until =
-                if let Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } = why {
-                    Some(expires)
-                } else {
-                    None
-                };
+            let until = until_expired(&why);
             return Decision::Wait { until, why };
         }
         let slot = match slot {
@@ -333,6 +328,15 @@ pub(super) enum Slot {
     Needed,
     /// A single effect out of a waiting phase.
     NotNeeded,
+}
+
+/// When a lease in the way may be taken over.
+fn until_expired(why: &Why) -> Option<Timestamp> {
+    if let Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } = why {
+        Some(*expires)
+    } else {
+        None
+    }
 }
 
 /// Who a lease says it is, for people.
