@@ -100,7 +100,7 @@ impl RepoEngine {
             .issues
             .values()
             .filter(|issue| !listing.sleeps(issue, now))
-            .filter(|issue| self.is_candidate(issue) || self.has_left_something(issue))
+            .filter(|issue| self.is_candidate(issue) || self.may_have_left_something(issue))
             .map(|issue| issue.number);
         Ok(wanted
             .chain(ours)
@@ -109,10 +109,11 @@ impl RepoEngine {
             .collect())
     }
 
-    /// Closed, and worked on here once: where another home brought it to its end, the worktree of this
-    /// one is still there.
-    fn has_left_something(&self, issue: &ListedIssue) -> bool {
-        !issue.open && !self.is_untouched(issue.number)
+    /// Closed, and perhaps worked on here once: where another home brought it to its end, the worktree
+    /// of this one is still there. One look tells, and then it sleeps.
+    fn may_have_left_something(&self, issue: &ListedIssue) -> bool {
+        let managed = !self.policy.labels.statuses(&issue.labels).is_empty();
+        !issue.open && (managed && self.is_wanted(issue) || !self.is_untouched(issue.number))
     }
 
     /// All that are wanted, asleep or not.
@@ -126,10 +127,13 @@ impl RepoEngine {
 
     /// Open, with a status label, and what the user asked for.
     fn is_candidate(&self, issue: &ListedIssue) -> bool {
+        self.is_unfinished(issue) && self.is_wanted(issue)
+    }
+
+    fn is_wanted(&self, issue: &ListedIssue) -> bool {
         let target = &self.settings.target;
         let has = |label: &String| issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label));
-        self.is_unfinished(issue)
-            && target.labels.iter().all(has)
+        target.labels.iter().all(has)
             && target
                 .assignee
                 .as_ref()
