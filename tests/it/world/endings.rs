@@ -90,6 +90,10 @@ impl World {
     /// A person lets it go on, if that is theirs to say.
     pub(crate) fn is_let_go_on(&self, issue: u64, ending: &Ending) {
         match ending {
+            // On hold nothing is cleared away either.
+            Ending::Done if self.issue(issue).has_label("do-not-dispatch") => {
+                self.unlabels(ANN, issue, "do-not-dispatch");
+            }
             Ending::Done | Ending::Waits(_) => {}
             Ending::Blocked(reason) => {
                 if *reason == BlockedReason::NoTasks {
