@@ -86,7 +86,7 @@ fn start_up(c: &mut Criterion) {
         b.iter(|| Command::new(program).arg("--version").output().unwrap());
     });
     c.bench_function("start-up: true", |b| {
-        b.iter(|| Command::new("true").output().unwrap())
+        b.iter(|| Command::new("true").output().unwrap());
     });
 }
 

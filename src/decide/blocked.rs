@@ -1,6 +1,7 @@
 //! Blocked issues: say it once, let go, and wait for a person's word.
 
 use crate::model::body::VerifyBlock;
+use crate::model::ids::Timestamp;
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
@@ -65,11 +66,14 @@ fn merged_meanwhile(view: &View<'_>) -> bool {
 fn cured(view: &View<'_>) -> bool {
     let valid = matches!(view.body.verify, VerifyBlock::Steps(_));
     let believed = !matches!(view.trust, TextTrust::Untrusted { .. });
-    match reason(view) {
-        BlockedReason::SpecMissing | BlockedReason::VerifyInvalid => valid && believed,
-        BlockedReason::UntrustedText => believed,
-        _ => false,
+    let reason = reason(view);
+    if matches!(
+        reason,
+        BlockedReason::SpecMissing | BlockedReason::VerifyInvalid
+    ) {
+        return valid && believed;
     }
+    reason == BlockedReason::UntrustedText && believed
 }
 
 /// The blocks are taken off; the counter that blocked starts again, the spend never does.
@@ -84,6 +88,14 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.resumed_at = Some(view.now);
     state.extra_agent_runs += view.seen.order.more_runs;
     state.open_run = None;
+    start_again(&mut state, blocked, view.now);
+    // `blocked` in it alone would keep the issue blocked for ever.
+    state.next_action.name().clone_into(&mut state.phase);
+    state
+}
+
+/// Starts the counter again that this reason is about.
+fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
     match blocked {
         BlockedReason::AgentFailed => state.iteration = 0,
         BlockedReason::ReviewFailed => state.review_rounds = 0,
@@ -95,13 +107,33 @@ fn resumed_state(view: &View<'_>) -> IssueState {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
         BlockedReason::NoChecks | BlockedReason::CiFailed | BlockedReason::CiUnclear => {
-            state.head_since = Some(view.now);
+            state.head_since = Some(now);
         }
-        _ => {}
+        // No counter of its own: the same step is tried again.
+        BlockedReason::SpecMissing
+        | BlockedReason::VerifyInvalid
+        | BlockedReason::StateInvalid
+        | BlockedReason::UntrustedText
+        | BlockedReason::EditConflict
+        | BlockedReason::BodyTooLarge
+        | BlockedReason::NoTasks
+        | BlockedReason::NoChanges
+        | BlockedReason::TasksLeft
+        | BlockedReason::SetupFailed
+        | BlockedReason::WorktreeFailed
+        | BlockedReason::CommitFailed
+        | BlockedReason::PushRefused
+        | BlockedReason::PrRefused
+        | BlockedReason::DiffRefused
+        | BlockedReason::PrClosed
+        | BlockedReason::MergeConflict
+        | BlockedReason::ReviewFeedback
+        | BlockedReason::MergeQueue
+        | BlockedReason::MergeRefused
+        | BlockedReason::MergeCiFailed
+        | BlockedReason::BudgetExhausted
+        | BlockedReason::ByPerson => {}
     }
-    // `blocked` in it alone would keep the issue blocked for ever.
-    state.next_action.name().clone_into(&mut state.phase);
-    state
 }
 
 /// The answer goes onto the issue before the state goes on: an agent that starts without it would ask

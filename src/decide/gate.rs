@@ -1,7 +1,7 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
 use crate::model::comment::{LockBy, lock_markers};
-use crate::model::ids::{Login, RefName};
+use crate::model::ids::{Login, RefName, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{
     LeaseCommit, LeaseMessage, LeaseReading, StolenFrom, next_epoch, read_lease,
@@ -56,10 +56,7 @@ impl View<'_> {
 
     fn claim_now(&self, slot: Slot) -> Decision {
         if let Some(why) = self.refused_by_gate() {
-            let until = match why {
-                Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } => Some(expires),
-                _ => None,
-            };
+            let until = until_expired(&why);
             return Decision::Wait { until, why };
         }
         let slot = match slot {
@@ -263,9 +260,10 @@ impl View<'_> {
     fn slot_is_free(&self, commit: Option<&LeaseCommit>) -> bool {
         let first_seen = self.now;
         match read_lease(commit, first_seen, self.now, &self.policy.lease_margins) {
-            LeaseReading::Free | LeaseReading::Tombstone => true,
+            LeaseReading::Free
+            | LeaseReading::Tombstone
+            | LeaseReading::Held { expired: true, .. } => true,
             LeaseReading::Odd { expired, .. } => expired,
-            LeaseReading::Held { expired: true, .. } => true,
             LeaseReading::Held { message, .. } => self.slot_is_orphan(&message),
         }
     }
@@ -305,14 +303,13 @@ impl View<'_> {
         if self.said(&key) || (stolen.is_none() && unassign.is_empty()) {
             return None;
         }
-        let (from, since, because) = match stolen {
-            Some(stolen) => (stolen.holder, Some(stolen.since), "its lease had run out"),
-            None => {
-                let from = unassign
-                    .first()
-                    .map_or_else(String::new, |login| format!("@{login}"));
-                (from, None, "its session had ended without a lease")
-            }
+        let (from, since, because) = if let Some(stolen) = stolen {
+            (stolen.holder, Some(stolen.since), "its lease had run out")
+        } else {
+            let from = unassign
+                .first()
+                .map_or_else(String::new, |login| format!("@{login}"));
+            (from, None, "its session had ended without a lease")
         };
         Some(Reclaim {
             key,
@@ -331,6 +328,15 @@ pub(super) enum Slot {
     Needed,
     /// A single effect out of a waiting phase.
     NotNeeded,
+}
+
+/// When a lease in the way may be taken over.
+fn until_expired(why: &Why) -> Option<Timestamp> {
+    if let Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } = why {
+        Some(*expires)
+    } else {
+        None
+    }
 }
 
 /// Who a lease says it is, for people.

@@ -202,10 +202,10 @@ fn in_full(decision: &Decision) -> Why {
 
 /// A newer version may mean other things by the same fields: hands off.
 fn version(view: &View<'_>) -> Option<Decision> {
-    match view.source {
-        StateSource::Newer(version) => Some(leave(view, Why::NewerVersion { version })),
-        _ => None,
-    }
+    let StateSource::Newer(version) = view.source else {
+        return None;
+    };
+    Some(leave(view, Why::NewerVersion { version }))
 }
 
 /// A holder that lost its lease must not write: its run ends, its claim is forgotten.

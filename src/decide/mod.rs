@@ -104,14 +104,14 @@ pub fn refused(
 ) -> Option<Effect> {
     let view = View::of(seen, policy, now).ok()?;
     match view.block(reason, detail) {
-        Decision::Do(effect, _) => match *effect {
-            Effect::WriteState(mut write) => {
-                // The body is the very thing that cannot be written.
-                write.checkpoint_only |= reason == BlockedReason::BodyTooLarge;
-                Some(Effect::WriteState(write))
-            }
-            _ => None,
-        },
+        Decision::Do(effect, _) => {
+            let Effect::WriteState(mut write) = *effect else {
+                return None;
+            };
+            // The body is the very thing that cannot be written.
+            write.checkpoint_only |= reason == BlockedReason::BodyTooLarge;
+            Some(Effect::WriteState(write))
+        }
         Decision::Wait { .. } | Decision::Finished(_) => None,
     }
 }

@@ -29,6 +29,10 @@ pub enum ApprovalRule {
 
 /// The rules for one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the configuration"
+)]
 pub struct Policy {
     /// Label names.
     pub labels: LabelNames,

@@ -246,9 +246,10 @@ pub(super) fn retry(
     let end = view.run_end();
     let state = advance_to(view, state, kind);
     // The agent did its part: it is the verify steps that failed.
-    let failed = match reason {
-        BlockedReason::VerifyFailed => RunKind::Verify,
-        _ => kind,
+    let failed = if reason == BlockedReason::VerifyFailed {
+        RunKind::Verify
+    } else {
+        kind
     };
     let why = Why::RunEnded {
         kind: failed,
@@ -272,9 +273,7 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         ));
     };
     // Verify steps may leave files of their own; what is dirty after them is not the agent's work.
-    let verified = view
-        .run(&view.companion(&run.key, RunKind::Verify))
-        .is_some();
+    let verified = view.run(&verify_key(&run.key)).is_some();
     if tree.dirty && !verified {
         let what = Why::Next {
             what: "commit what the agent left uncommitted",
@@ -318,12 +317,20 @@ pub(super) enum Verified {
     No(String),
 }
 
+/// The key of the verify run that belongs to a run's attempt.
+fn verify_key(run: &RunKey) -> RunKey {
+    RunKey {
+        kind: RunKind::Verify,
+        ..run.clone()
+    }
+}
+
 /// Carries the verify steps that follow a run.
 pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     if !view.has_verify_steps() {
         return Verified::Yes;
     }
-    let key = view.companion(&run.key, RunKind::Verify);
+    let key = verify_key(&run.key);
     match view.run(&key).map(|run| (run, &run.status)) {
         None | Some((_, RunStatus::Reserved)) => {
             Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))

@@ -5,7 +5,6 @@ use crate::model::comment::Checkpoint;
 use crate::model::issue::BodyEdit;
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
-use crate::model::run::RunKey;
 use crate::model::state::{BlockedReason, IssueState};
 use crate::model::trust::{TextTrust, acted_text};
 
@@ -226,13 +225,5 @@ impl View<'_> {
         state.open_run = None;
         state.busy_owner = None;
         state.busy_since = None;
-    }
-
-    /// The key of the run of this kind that belongs to the reserved attempt.
-    pub(super) fn companion(&self, key: &RunKey, kind: crate::model::run::RunKind) -> RunKey {
-        RunKey {
-            kind,
-            ..key.clone()
-        }
     }
 }

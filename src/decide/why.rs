@@ -215,7 +215,8 @@ impl Why {
 }
 
 impl fmt::Display for Why {
-    // One exhaustive match: a sentence for each reason.
+    // One exhaustive match
+    #[expect(clippy::too_many_lines, reason = "a sentence for each reason")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IssueGone => f.write_str("the issue is gone"),

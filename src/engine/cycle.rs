@@ -116,7 +116,7 @@ impl RepoEngine {
         match self.candidates(&listing) {
             Ok(issues) => {
                 self.step_all(issues, &mut listing, &mut report, watch)
-                    .await
+                    .await;
             }
             Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
@@ -133,7 +133,7 @@ impl RepoEngine {
         match self.world.folders.claimed_issues() {
             Ok(issues) => {
                 self.step_all(issues, &mut listing, &mut report, watch)
-                    .await
+                    .await;
             }
             Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
@@ -261,10 +261,12 @@ impl RepoEngine {
 }
 
 fn wait_word(why: &Why) -> &'static str {
-    match why {
-        Why::Blocked { .. } => "blocked",
-        Why::RunGoing { .. } => "running",
-        _ => "waiting",
+    if matches!(why, Why::Blocked { .. }) {
+        "blocked"
+    } else if matches!(why, Why::RunGoing { .. }) {
+        "running"
+    } else {
+        "waiting"
     }
 }
 

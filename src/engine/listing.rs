@@ -236,27 +236,31 @@ fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
         StepOutcome::Waits {
             until: Some(until),
             why,
-        } => match why {
+        } => {
             // The lease may be given back earlier, but that changes labels, and so the listing.
-            Why::ClaimedElsewhere { .. } | Why::OddLease { .. } | Why::Backoff { .. } => {
-                Some((Some(*until), why))
-            }
-            _ => None,
-        },
-        StepOutcome::Waits { until: None, why } => match why {
-            Why::IssueGone
-            | Why::IssueClosed
-            | Why::NotManaged
-            | Why::OnHold
-            | Why::CompletedByPerson
-            | Why::NewerVersion { .. }
-            | Why::BadBranchName
-            | Why::Blocked { .. }
-            | Why::BlockedByPerson
-            | Why::AssignedTo { .. }
-            | Why::ClaimedByComment { .. } => Some((None, why)),
-            _ => None,
-        },
+            let timed = matches!(
+                why,
+                Why::ClaimedElsewhere { .. } | Why::OddLease { .. } | Why::Backoff { .. }
+            );
+            timed.then_some((Some(*until), why))
+        }
+        StepOutcome::Waits { until: None, why } => {
+            let shown = matches!(
+                why,
+                Why::IssueGone
+                    | Why::IssueClosed
+                    | Why::NotManaged
+                    | Why::OnHold
+                    | Why::CompletedByPerson
+                    | Why::NewerVersion { .. }
+                    | Why::BadBranchName
+                    | Why::Blocked { .. }
+                    | Why::BlockedByPerson
+                    | Why::AssignedTo { .. }
+                    | Why::ClaimedByComment { .. }
+            );
+            shown.then_some((None, why))
+        }
         StepOutcome::Finished(why) => Some((None, why)),
         StepOutcome::Locked | StepOutcome::Trouble(_) | StepOutcome::Stepped(_) => None,
     }

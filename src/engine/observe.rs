@@ -93,15 +93,12 @@ impl RepoEngine {
             .base_branch
             .clone()
             .or(repo.default_branch.clone());
-        let (look, given) = match look {
-            Some(look) => (look, Given::Yes),
-            None => {
-                let hint = self.hint(issue);
-                (
-                    self.look_with(issue, base.as_ref(), &hint).await?,
-                    Given::No,
-                )
-            }
+        let (look, given) = if let Some(look) = look {
+            (look, Given::Yes)
+        } else {
+            let hint = self.hint(issue);
+            let look = self.look_with(issue, base.as_ref(), &hint).await?;
+            (look, Given::No)
         };
         let mut seen = Snapshot {
             repo,

@@ -81,6 +81,13 @@ struct Progress {
     end: Advanced,
 }
 
+/// What is done for an issue, and why.
+struct Chosen<'a> {
+    issue: IssueNumber,
+    effect: &'a Effect,
+    why: &'a Why,
+}
+
 enum Turn {
     Again,
     Stop(StepOutcome),
@@ -156,7 +163,12 @@ impl RepoEngine {
         if progress.repeats(&effect, &why) {
             return Ok(Turn::Stop(circle(issue)));
         }
-        let known = self.do_it(issue, &seen, &effect, &why, progress).await?;
+        let chosen = Chosen {
+            issue,
+            effect: &effect,
+            why: &why,
+        };
+        let known = self.do_it(&seen, &chosen, progress).await?;
         progress.look = known.map(|look| (look, asked));
         progress.end.effects += 1;
         Ok(if how_far == HowFar::OneEffect {
@@ -168,14 +180,13 @@ impl RepoEngine {
 
     async fn do_it(
         &self,
-        issue: IssueNumber,
         seen: &Snapshot,
-        effect: &Effect,
-        why: &Why,
+        chosen: &Chosen<'_>,
         progress: &mut Progress,
     ) -> PortResult<Option<Look>> {
+        let effect = chosen.effect;
         let result = self.perform(seen, effect).await;
-        self.record_step(issue, progress.end.phase, effect, why, &result);
+        self.record_step(chosen, progress.end.phase, &result);
         let performed = match result {
             Err(error) => match blocks(effect, &error) {
                 Some(reason) => self.block_after(seen, reason, &error).await?,
@@ -223,12 +234,11 @@ impl RepoEngine {
 
     fn record_step(
         &self,
-        issue: IssueNumber,
+        chosen: &Chosen<'_>,
         phase: Option<Phase>,
-        effect: &Effect,
-        why: &Why,
         result: &PortResult<Performed>,
     ) {
+        let Chosen { issue, effect, why } = *chosen;
         let error = result
             .as_ref()
             .err()
@@ -237,9 +247,10 @@ impl RepoEngine {
             None => format!("{}: {why}", effect.name()),
             Some(error) => format!("{}: {error}", effect.name()),
         };
-        match &error {
-            None => tracing::info!(target: "ghswarm::step", "#{issue} {what}"),
-            Some(_) => tracing::warn!(target: "ghswarm::step", "#{issue} {what}"),
+        if error.is_some() {
+            tracing::warn!(target: "ghswarm::step", "#{issue} {what}");
+        } else {
+            tracing::info!(target: "ghswarm::step", "#{issue} {what}");
         }
         self.world.events.record(&Event {
             at: self.world.clock.now(),
@@ -317,6 +328,23 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
         Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
-        _ => None,
+        // Nothing a person has to mend: the next look decides.
+        Effect::Claim(_)
+        | Effect::Renew
+        | Effect::DropClaim
+        | Effect::Release
+        | Effect::PlaceSignals(_)
+        | Effect::WriteState(_)
+        | Effect::MirrorState(_)
+        | Effect::SetStatus(_)
+        | Effect::Comment(_)
+        | Effect::MarkSetUp
+        | Effect::StartRun(_)
+        | Effect::StopRun(_)
+        | Effect::SweepRuns
+        | Effect::OpenPr { .. }
+        | Effect::DeleteRefs(_)
+        | Effect::RemoveWorktree { .. }
+        | Effect::CloseIssue(_) => None,
     }
 }

@@ -112,7 +112,7 @@ pub enum LeaseReading {
     /// Somebody holds it.
     Held {
         /// The message.
-        message: LeaseMessage,
+        message: Box<LeaseMessage>,
         /// When it may be stolen.
         expires: Timestamp,
         /// Is that time past?
@@ -177,7 +177,7 @@ pub fn read_lease(
     }
     let expires = commit.date + message.ttl() + margins.grace;
     LeaseReading::Held {
-        message,
+        message: Box::new(message),
         expires,
         expired: now > expires,
     }

@@ -21,6 +21,10 @@ pub struct LocalFacts {
 
 /// A worktree as git sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that hold independently of each other"
+)]
 pub struct Worktree {
     /// Where it is.
     pub path: PathBuf,

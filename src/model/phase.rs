@@ -69,17 +69,17 @@ impl Phase {
         if self == next {
             return true;
         }
-        match (self, next) {
-            (Done, _) => next == Implement,
-            (_, Start) => false,
-            (_, VerifyMerge | WaitCi | Implement) => true,
-            (Implement, Simplify | AiReview | WaitForClarification) => true,
-            (Simplify, AiReview | WaitForClarification) => true,
-            (AiReview, CreatePr | WaitForClarification) => true,
-            (WaitCi, CreatePr) => true,
-            (WaitForClarification, Simplify | AiReview) => true,
-            (VerifyMerge, Done) => true,
-            _ => false,
+        if self == Done {
+            return next == Implement;
+        }
+        match next {
+            Start => false,
+            Implement | WaitCi | VerifyMerge => true,
+            Simplify => matches!(self, Implement | WaitForClarification),
+            AiReview => matches!(self, Implement | Simplify | WaitForClarification),
+            WaitForClarification => matches!(self, Implement | Simplify | AiReview),
+            CreatePr => matches!(self, AiReview | WaitCi),
+            Done => self == VerifyMerge,
         }
     }
 

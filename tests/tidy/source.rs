@@ -33,9 +33,9 @@ impl Source {
         self.code[..at].matches('\n').count() + 1
     }
 
-    /// The code without its inline test modules.
+    /// The code without its inline test modules; nothing of tests and benchmarks.
     pub(crate) fn shipped(&self) -> String {
-        if self.is_test() {
+        if self.is_test() || self.path.starts_with("benches/") {
             return String::new();
         }
         let mut code = self.code.clone();

@@ -18,6 +18,7 @@ use super::error::{CommandError, Kind};
 use super::{output, wiring};
 use crate::engine::CycleReport;
 use crate::engine::cycle::Woken;
+use crate::model::phase::Phase;
 use crate::ports::clock::Clock as _;
 
 pub use serve::Summary;
@@ -46,7 +47,7 @@ pub async fn demo(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandE
     output::say(&format!("issue #{}: {}\n", ready.issue, ready.title));
     let report = run(&env, &ready).await?;
     let summary = server.summary()?;
-    let seconds = (clock.boot_time() - started).as_secs_f64();
+    let seconds = clock.boot_time().saturating_sub(started).as_secs_f64();
     tell(options, &ready, &report, &summary, seconds)
 }
 
@@ -112,7 +113,7 @@ fn tell(
     if options.json {
         let line = json!({
             "outcome": if done { "done" } else { outcome },
-            "phase": last.and_then(|issue| issue.phase).map(|phase| phase.name()),
+            "phase": last.and_then(|issue| issue.phase).map(Phase::name),
             "pr_merged": summary.pr_merged,
             "post_merge_checks": summary.post_merge_checks,
             "agent_runs": summary.agent_runs,

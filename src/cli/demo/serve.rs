@@ -216,7 +216,11 @@ fn summary(hub: &Hub, ready: &Ready) -> Result<Summary, CommandError> {
     let issue = hub.repo.issue(ready.issue).map_err(failed)?;
     let state = match crate::model::body::parse(&issue.body).state {
         crate::model::body::StateBlock::Found { state, .. } => *state,
-        _ => crate::model::state::IssueState::default(),
+        crate::model::body::StateBlock::Absent
+        | crate::model::body::StateBlock::Newer { .. }
+        | crate::model::body::StateBlock::Invalid { .. } => {
+            crate::model::state::IssueState::default()
+        }
     };
     // What people would read in the browser.
     let page = format!("# {}\n\n{}\n", issue.title, issue.body);

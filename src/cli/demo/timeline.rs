@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::output;
+use crate::adapters::clock::SystemClock;
 use crate::engine::IssueReport;
 use crate::engine::cycle::Watch;
+use crate::ports::clock::Clock as _;
 use crate::ports::events::{Event, EventQuery, Events};
 
 /// Prints what is recorded and passes it on.
@@ -26,14 +28,10 @@ impl Timeline {
         let line = format!("{phase:<13} {what}");
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if *last != line {
-            let now = chrono::DateTime::<chrono::Local>::from(self.now());
+            let now = chrono::DateTime::<chrono::Local>::from(SystemClock.now());
             output::say(&format!("{}  {line}", now.format("%H:%M:%S")));
             *last = line;
         }
-    }
-
-    fn now(&self) -> crate::model::ids::Timestamp {
-        crate::ports::clock::Clock::now(&crate::adapters::clock::SystemClock)
     }
 }
 

@@ -64,31 +64,26 @@ pub struct Hub {
 
 /// The script of this demo: the example's, or the user's own.
 pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError> {
-    let (text, agent, review) = match (&options.issue, &options.agent, &options.review) {
-        (Some(file), Some(agent), Some(review)) => {
-            let text = std::fs::read_to_string(file).map_err(|error| {
-                CommandError::new(
-                    Kind::Usage,
-                    format!("cannot read the issue `{}`: {error}", file.display()),
-                )
-            })?;
-            (text, agent.clone(), review.clone())
-        }
-        _ => {
-            let agent = plant(dir, "demo-agent", AGENT)?;
-            let review = plant(dir, "demo-reviewer", REVIEWER)?;
-            (
-                ISSUE.to_owned(),
-                format!("{} {{prompt_file}}", quoted(&agent)),
-                format!("{} {{prompt_file}}", quoted(&review)),
+    let given = (&options.issue, &options.agent, &options.review);
+    let (text, agent, review) = if let (Some(file), Some(agent), Some(review)) = given {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            CommandError::new(
+                Kind::Usage,
+                format!("cannot read the issue `{}`: {error}", file.display()),
             )
-        }
+        })?;
+        (text, agent.clone(), review.clone())
+    } else {
+        let agent = plant(dir, "demo-agent", AGENT)?;
+        let review = plant(dir, "demo-reviewer", REVIEWER)?;
+        (
+            ISSUE.to_owned(),
+            format!("{} {{prompt_file}}", quoted(&agent)),
+            format!("{} {{prompt_file}}", quoted(&review)),
+        )
     };
     let (title, body) = text.split_once('\n').unwrap_or((&text, ""));
-    let ci = match &options.ci {
-        Some(command) => Some(command.clone()),
-        None => ci_from_verify(body)?,
-    };
+    let ci = options.ci.clone().or_else(|| ci_from_verify(body));
     let title = title.trim().trim_start_matches('#').trim().to_owned();
     Ok(Script {
         title,
@@ -100,18 +95,18 @@ pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError>
 }
 
 /// CI is the verify steps where the user names no other.
-fn ci_from_verify(body: &str) -> Result<Option<String>, CommandError> {
+fn ci_from_verify(body: &str) -> Option<String> {
     match parse(body).verify {
-        VerifyBlock::Steps(steps) if steps.is_empty() => Ok(None),
+        VerifyBlock::Steps(steps) if steps.is_empty() => None,
         VerifyBlock::Steps(steps) => {
             let steps = steps.iter().map(|step| match &step.path {
                 Some(path) => format!("(cd {path} && {})", step.command),
                 None => format!("({})", step.command),
             });
-            Ok(Some(steps.collect::<Vec<_>>().join(" && ")))
+            Some(steps.collect::<Vec<_>>().join(" && "))
         }
         // The engine says what is wrong with the block: that is part of what a demo may show.
-        VerifyBlock::Missing | VerifyBlock::Invalid { .. } => Ok(None),
+        VerifyBlock::Missing | VerifyBlock::Invalid { .. } => None,
     }
 }
 

@@ -45,7 +45,7 @@ fn guards_speak_in_their_order() {
             |given| given.seen.local.runs.clear(),
         ),
         ("wait: the issue is closed", |given| {
-            given.issue().open = true
+            given.issue().open = true;
         }),
         ("wait: no status label: not managed", |given| {
             given.issue().labels.push("status: idle".to_owned());

@@ -82,7 +82,7 @@ fn an_empty_diff_never_becomes_a_pull_request() {
             .worktree
             .as_mut()
             .unwrap()
-            .differs_from_base = false
+            .differs_from_base = false;
     };
     check(&implemented().with(unchanged), "write state: no_changes");
     let given = in_phase(Phase::CreatePr).worktree().claimed();

@@ -24,21 +24,11 @@ use crate::model::state::IssueState;
 
 impl Given {
     /// The world after the effect succeeded.
-    // One exhaustive match: what each effect promises.
     pub(super) fn apply(&mut self, effect: &Effect) {
         self.seen.look.at += Duration::from_secs(1);
         match effect {
             Effect::Claim(plan) => self.take_lease(plan),
-            Effect::Renew => {
-                let now = self.now();
-                let ours = self.seen.local.claim.as_ref().map(|r| r.claim.clone());
-                for commit in self.seen.look.leases.values_mut() {
-                    let message = LeaseMessage::parse(&commit.message);
-                    if message.is_some_and(|message| message.claim == ours) {
-                        commit.date = now;
-                    }
-                }
-            }
+            Effect::Renew => self.renew(),
             Effect::DropClaim => self.seen.local.claim = None,
             Effect::Release => self.give_lease_back(),
             Effect::PlaceSignals(signals) => self.place(signals),
@@ -73,7 +63,7 @@ impl Given {
             }
             Effect::MarkSetUp => self.tree(|tree| tree.set_up = true),
             Effect::StartRun(plan) => self.start(plan),
-            Effect::StopRun(key) => self.end(key, ended(RunEnd::Stopped, None)),
+            Effect::StopRun(key) => self.end(key, &ended(RunEnd::Stopped, None)),
             Effect::SweepRuns => {
                 for run in &mut self.seen.local.runs {
                     if let RunStatus::Ended(exit) = &mut run.status {
@@ -122,6 +112,17 @@ impl Given {
             at: now,
             lease_oid: None,
         });
+    }
+
+    fn renew(&mut self) {
+        let now = self.now();
+        let ours = self.seen.local.claim.as_ref().map(|r| r.claim.clone());
+        for commit in self.seen.look.leases.values_mut() {
+            let message = LeaseMessage::parse(&commit.message);
+            if message.is_some_and(|message| message.claim == ours) {
+                commit.date = now;
+            }
+        }
     }
 
     fn give_lease_back(&mut self) {
@@ -225,7 +226,7 @@ impl Given {
         });
     }
 
-    fn end(&mut self, key: &RunKey, status: RunStatus) {
+    fn end(&mut self, key: &RunKey, status: &RunStatus) {
         for run in self
             .seen
             .local
@@ -310,7 +311,7 @@ impl Given {
             .map(|run| run.key.clone())
             .collect();
         for key in &live {
-            self.end(key, succeeded());
+            self.end(key, &succeeded());
             if key.kind == RunKind::Implement {
                 self.tree(|tree| tree.dirty = true);
             }

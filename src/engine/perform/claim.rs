@@ -93,7 +93,7 @@ impl RepoEngine {
 
     fn lease_message(&self, record: &ClaimRecord, plan: &ClaimPlan) -> LeaseMessage {
         let ttl = self.policy.lease_ttl;
-        let whole_minutes = ttl.as_millis() % 60_000 == 0;
+        let whole_minutes = ttl.as_millis().is_multiple_of(60_000);
         let millis = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
         LeaseMessage {
             v: 1,

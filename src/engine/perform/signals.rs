@@ -91,7 +91,7 @@ impl RepoEngine {
             self.world.github.remove_label(&proof, issue, label).await?;
         }
         Ok(Performed::noted_on_issue(seen, |issue| {
-            note_status(issue, change, &self.policy.labels)
+            note_status(issue, change, &self.policy.labels);
         }))
     }
 
@@ -123,7 +123,7 @@ impl RepoEngine {
             .create_comment(&proof, issue.0, &text)
             .await?;
         Ok(Performed::noted(seen, |look| {
-            note_comment(look, seen, id, text)
+            note_comment(look, seen, id, text);
         }))
     }
 
@@ -139,7 +139,7 @@ impl RepoEngine {
             .post_checkpoint(issue, &proof, mirror.comment, &text)
             .await?;
         Ok(Performed::noted(seen, |look| {
-            note_comment(look, seen, id, text)
+            note_comment(look, seen, id, text);
         }))
     }
 

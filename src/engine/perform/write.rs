@@ -60,7 +60,7 @@ impl RepoEngine {
         state.pending_questions = state.pending_questions.map(|text| self.redact(&text));
         let checkpoint = self.checkpoint_text(seen, &state)?;
         let change = IssueChange {
-            body: self.new_body(&issue.body, write, &state)?,
+            body: Self::new_body(&issue.body, write, &state)?,
             close: closing == Closing::Yes,
             comment: write.mirror.map(|id| (id, checkpoint.clone())),
         };
@@ -86,7 +86,6 @@ impl RepoEngine {
 
     /// The body to send; `None` where only the checkpoint is written and nothing is ticked.
     fn new_body(
-        &self,
         old: &str,
         write: &StateWrite,
         state: &crate::model::state::IssueState,

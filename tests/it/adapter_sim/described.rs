@@ -1,4 +1,4 @@
-//! The simulated GitHub answers as GitHub describes itself: REST against the kept part of its OpenAPI
+//! The simulated GitHub answers as GitHub describes itself: REST against the kept part of its `OpenAPI`
 //! file. What the answers *mean* is told elsewhere.
 
 use ghswarm::ports::github::{GitHub, NewLabel};

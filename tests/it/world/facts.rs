@@ -17,7 +17,10 @@ impl World {
     pub(crate) fn state(&self, issue: u64) -> IssueState {
         match body::parse(&self.issue(issue).body).state {
             StateBlock::Found { state, .. } => *state,
-            other => panic!("#{issue} has no state: {other:?}"),
+            other
+            @ (StateBlock::Absent | StateBlock::Newer { .. } | StateBlock::Invalid { .. }) => {
+                panic!("#{issue} has no state: {other:?}")
+            }
         }
     }
 

@@ -27,7 +27,6 @@ pub(crate) struct Host {
     pub(crate) door: Arc<Door>,
     name: String,
     port: SimGitHub,
-    clock: SimClock,
     laws: Arc<Laws>,
     rules: Rules,
     engine: Mutex<Arc<RepoEngine>>,
@@ -87,7 +86,6 @@ impl Host {
             door,
             name: name.to_owned(),
             port,
-            clock: world.clock.clone(),
             laws,
             rules: world.rules.clone(),
             engine: Mutex::new(engine),
@@ -161,16 +159,6 @@ impl Host {
         let reports = self.reports.lock().unwrap();
         let last = reports.iter().rev().find(|report| report.issue.0 == issue);
         last.map(|report| report.code.clone()).unwrap_or_default()
-    }
-
-    /// The newest report for this issue.
-    pub(crate) fn report(&self, issue: u64) -> Option<IssueReport> {
-        let reports = self.reports.lock().unwrap();
-        reports
-            .iter()
-            .rev()
-            .find(|report| report.issue.0 == issue)
-            .cloned()
     }
 
     /// What the supervisors of this machine do while time passes.

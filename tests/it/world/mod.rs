@@ -220,6 +220,10 @@ fn start() -> Timestamp {
 }
 
 impl Drop for World {
+    #[expect(
+        clippy::print_stderr,
+        reason = "the trace belongs beside the panic's message"
+    )]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.trace());

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ghswarm::model::issue::Association;
 use ghswarm::model::pr::MergeMethod;
 use ghswarm::sim::github::model::PrStanding;
 
@@ -12,13 +11,15 @@ use super::{ANN, World};
 pub(crate) fn body(tasks: &[&str]) -> String {
     let mut text = "Please.\n\n".to_owned();
     for task in tasks {
-        text.push_str(&format!("- [ ] {task}\n"));
+        text.push_str("- [ ] ");
+        text.push_str(task);
+        text.push('\n');
     }
     format!("{text}\n<!-- GHSWARM_VERIFY_START\nverify: cargo test\nGHSWARM_VERIFY_END -->\n")
 }
 
 impl World {
-    fn tick(&self, what: String) {
+    fn tick(&self, what: &str) {
         self.clock.advance(Duration::from_secs(1));
         self.laws.tell(format!("         {what}"));
     }
@@ -40,7 +41,7 @@ impl World {
         (title, text): (&str, &str),
         labels: &[&str],
     ) -> u64 {
-        self.tick(format!("{who} opens an issue"));
+        self.tick(&format!("{who} opens an issue"));
         let issue = self.repo.open_issue(who, title, text, labels).unwrap();
         self.laws.person_wrote(issue);
         issue
@@ -53,7 +54,7 @@ impl World {
         issue: u64,
         change: impl FnOnce(&str) -> String,
     ) -> &Self {
-        self.tick(format!("{who} edits #{issue}"));
+        self.tick(&format!("{who} edits #{issue}"));
         let text = change(&self.repo.issue(issue).unwrap().body);
         self.repo.edit_body(who, issue, &text).unwrap();
         self.laws.person_wrote(issue);
@@ -62,7 +63,7 @@ impl World {
 
     /// Somebody comments; answers the comment's id. What people say needs no reading.
     pub(crate) fn says(&self, who: &str, issue: u64, text: &str) -> u64 {
-        self.tick(format!("{who} says on #{issue}: {text}"));
+        self.tick(&format!("{who} says on #{issue}: {text}"));
         let id = self.repo.comment(who, issue, text).unwrap();
         self.read.lock().unwrap().insert(id);
         id
@@ -70,14 +71,14 @@ impl World {
 
     /// Somebody puts a label on.
     pub(crate) fn labels(&self, who: &str, issue: u64, label: &str) -> &Self {
-        self.tick(format!("{who} puts `{label}` on #{issue}"));
+        self.tick(&format!("{who} puts `{label}` on #{issue}"));
         self.repo.add_label(who, issue, label).unwrap();
         self
     }
 
     /// Somebody takes a label off.
     pub(crate) fn unlabels(&self, who: &str, issue: u64, label: &str) -> &Self {
-        self.tick(format!("{who} takes `{label}` off #{issue}"));
+        self.tick(&format!("{who} takes `{label}` off #{issue}"));
         self.repo.remove_label(who, issue, label).unwrap();
         let left = self.repo.issue(issue).unwrap().labels;
         if !left.iter().any(|label| label.starts_with("status: ")) {
@@ -94,14 +95,14 @@ impl World {
 
     /// Somebody closes the issue.
     pub(crate) fn closes(&self, who: &str, issue: u64) -> &Self {
-        self.tick(format!("{who} closes #{issue}"));
+        self.tick(&format!("{who} closes #{issue}"));
         self.repo.close_issue(who, issue).unwrap();
         self
     }
 
     /// Somebody merges the issue's pull request in the browser.
     pub(crate) fn merges_by_hand(&self, who: &str, issue: u64) -> &Self {
-        self.tick(format!("{who} merges the pull request of #{issue}"));
+        self.tick(&format!("{who} merges the pull request of #{issue}"));
         let pr = self.pr(issue);
         self.repo.merge_pr_as(who, pr, MergeMethod::Squash).unwrap();
         self
@@ -109,7 +110,7 @@ impl World {
 
     /// Somebody reviews the issue's pull request.
     pub(crate) fn reviews(&self, who: &str, issue: u64, state: &str) -> &Self {
-        self.tick(format!(
+        self.tick(&format!(
             "{who} reviews the pull request of #{issue}: {state}"
         ));
         self.repo.review(who, self.pr(issue), state, "").unwrap();
@@ -118,23 +119,17 @@ impl World {
 
     /// Somebody pushes a file to a branch.
     pub(crate) fn pushes(&self, who: &str, branch: &str, file: &str) -> &Self {
-        self.tick(format!("{who} pushes to `{branch}`"));
+        self.tick(&format!("{who} pushes to `{branch}`"));
         self.repo
             .push_commit(who, branch, &[(file, "by hand\n")])
             .unwrap();
         self
     }
 
-    /// What somebody is to the repository.
-    pub(crate) fn is_a(&self, who: &str, association: Association) -> &Self {
-        self.repo.set_association(who, association);
-        self
-    }
-
     /// CI says this about the head of the issue's pull request.
     pub(crate) fn ci_says(&self, issue: u64, check: &str, conclusion: &str) -> &Self {
         let head = self.pr_head(issue);
-        self.tick(format!("ci: `{check}` {conclusion} at {head}"));
+        self.tick(&format!("ci: `{check}` {conclusion} at {head}"));
         self.repo
             .set_check(&head, check, "completed", Some(conclusion))
             .unwrap();
@@ -144,7 +139,7 @@ impl World {
     /// CI has begun at the head of the issue's pull request.
     pub(crate) fn ci_begins(&self, issue: u64, check: &str) -> &Self {
         let head = self.pr_head(issue);
-        self.tick(format!("ci: `{check}` begins at {head}"));
+        self.tick(&format!("ci: `{check}` begins at {head}"));
         self.repo
             .set_check(&head, check, "in_progress", None)
             .unwrap();
@@ -154,7 +149,7 @@ impl World {
     /// CI says this about the tip of the base branch.
     pub(crate) fn ci_says_of_main(&self, conclusion: &str) -> &Self {
         let tip = self.repo.tip().unwrap().unwrap();
-        self.tick(format!("ci: `test` {conclusion} at {tip}, the base's tip"));
+        self.tick(&format!("ci: `test` {conclusion} at {tip}, the base's tip"));
         self.repo
             .set_check(&tip, "test", "completed", Some(conclusion))
             .unwrap();
