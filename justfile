@@ -29,6 +29,14 @@ kill ROUNDS="50":
 race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::race -- --nocapture
 
+# Somebody meddles at every place of a life (at every eighth in the suite).
+interleave:
+    GHSWARM_STRIDE=1 cargo test --test it interleave::
+
+# Random worlds on the simulated GitHub, many new ones (a handful of known ones in the suite).
+random ROUNDS="200":
+    GHSWARM_SEED=$(date +%s) GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it random:: -- --nocapture
+
 # Benchmarks.
 bench:
     cargo bench

@@ -181,7 +181,7 @@ impl RepoEngine {
     }
 
     /// Does this home hold no claim on the issue and no run of it?
-    fn is_untouched(&self, issue: IssueNumber) -> bool {
+    pub(super) fn is_untouched(&self, issue: IssueNumber) -> bool {
         self.world
             .folders
             .claim(issue)

@@ -44,10 +44,12 @@ impl RepoEngine {
     pub(super) async fn list(&self) -> PortResult<Listing> {
         let now = self.world.clock.now();
         let mut listing = self.kept_listing();
+        let mut before = BTreeMap::new();
         if !listing
             .full_at
             .is_some_and(|at| now >= at && now < at + FULL_LIST_EVERY)
         {
+            before = std::mem::take(&mut listing.issues);
             listing = Listing {
                 rules: self.rules(),
                 ..Listing::default()
@@ -63,6 +65,7 @@ impl RepoEngine {
                 listing.cursor = next;
                 if full {
                     listing.full_at = Some(now);
+                    listing.remember_closed(before);
                 }
             }
         }
@@ -96,13 +99,21 @@ impl RepoEngine {
         let wanted = listing
             .issues
             .values()
-            .filter(|issue| self.is_candidate(issue) && !listing.sleeps(issue, now))
+            .filter(|issue| !listing.sleeps(issue, now))
+            .filter(|issue| self.is_candidate(issue) || self.may_have_left_something(issue))
             .map(|issue| issue.number);
         Ok(wanted
             .chain(ours)
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect())
+    }
+
+    /// Closed, and perhaps worked on here once: where another home brought it to its end, the worktree
+    /// of this one is still there. One look tells, and then it sleeps.
+    fn may_have_left_something(&self, issue: &ListedIssue) -> bool {
+        let managed = !self.policy.labels.statuses(&issue.labels).is_empty();
+        !issue.open && (managed && self.is_wanted(issue) || !self.is_untouched(issue.number))
     }
 
     /// All that are wanted, asleep or not.
@@ -116,10 +127,13 @@ impl RepoEngine {
 
     /// Open, with a status label, and what the user asked for.
     fn is_candidate(&self, issue: &ListedIssue) -> bool {
+        self.is_unfinished(issue) && self.is_wanted(issue)
+    }
+
+    fn is_wanted(&self, issue: &ListedIssue) -> bool {
         let target = &self.settings.target;
         let has = |label: &String| issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label));
-        self.is_unfinished(issue)
-            && target.labels.iter().all(has)
+        target.labels.iter().all(has)
             && target
                 .assignee
                 .as_ref()
@@ -156,6 +170,17 @@ impl RepoEngine {
 }
 
 impl Listing {
+    /// A full listing shows open issues only: one that was open before and is not there has been
+    /// closed meanwhile, and is looked at once more.
+    fn remember_closed(&mut self, before: BTreeMap<IssueNumber, ListedIssue>) {
+        for (number, issue) in before.into_iter().filter(|(_, issue)| issue.open) {
+            self.issues.entry(number).or_insert(ListedIssue {
+                open: false,
+                ..issue
+            });
+        }
+    }
+
     fn sleeps(&self, issue: &ListedIssue, now: Timestamp) -> bool {
         self.asleep.get(&issue.number).is_some_and(|asleep| {
             asleep.updated_at == issue.updated_at && asleep.until.is_none_or(|until| now < until)

@@ -15,6 +15,8 @@ mod contracts;
 mod crash;
 mod e2e;
 mod engine_looks;
+mod interleave;
 mod processes;
+mod random;
 mod stories;
 mod world;

@@ -53,7 +53,7 @@ fn comes_true(mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 /// How many rounds: few in the suite, many by `just`.
-fn rounds(few: u64) -> u64 {
+pub(crate) fn rounds(few: u64) -> u64 {
     number_from_env("GHSWARM_ROUNDS").unwrap_or(few)
 }
 
@@ -64,6 +64,6 @@ fn seed() -> u64 {
     seed
 }
 
-fn number_from_env(name: &str) -> Option<u64> {
+pub(crate) fn number_from_env(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }

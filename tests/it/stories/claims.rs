@@ -316,3 +316,52 @@ fn a_steal_for_a_single_write_is_said_too_and_leaves_no_slot() {
     assert_eq!(world.leases(), Vec::<String>::new());
     drop(b);
 }
+
+/// The first home has opened the pull request, and another one does the rest; so many minutes later
+/// the first one looks again.
+fn another_home_finishes_and_the_first_looks_after(minutes: u64) {
+    let mut world = World::new();
+    world.add_host("b", ANN);
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    world.a().pauses();
+    world.ci_is_green().settle();
+    assert!(!world.issue(issue).open);
+    assert!(world.a().has_worktree(issue));
+    world.minutes(minutes);
+    world.a().goes_on();
+    world.settle();
+    world.expect_done(issue);
+}
+
+#[test]
+fn a_home_whose_work_another_one_finished_clears_its_worktree_away() {
+    another_home_finishes_and_the_first_looks_after(1);
+}
+
+#[test]
+fn a_home_that_was_away_when_another_one_finished_clears_its_worktree_away() {
+    another_home_finishes_and_the_first_looks_after(61);
+}
+
+#[test]
+fn a_worktree_without_a_run_is_cleared_away_too_when_another_home_finished() {
+    let mut world = World::new();
+    world.add_host("b", ANN);
+    let issue = world.opens_issue("Sell apples");
+    // The first home makes its worktree and is gone before anything runs in it.
+    let home = world.a().home.clone();
+    let door = world.a().door.clone();
+    door.right_before(Op::UpdateIssue, move || home.kill_engine());
+    world.run_until_waits();
+    assert_eq!(world.agent.keys(), []);
+    world.a().restart();
+    assert!(world.a().has_worktree(issue));
+    world.a().pauses();
+    world.minutes(32).ci_is_green().settle();
+    world.reads(issue, "home-a");
+    assert!(!world.issue(issue).open);
+    world.a().goes_on();
+    world.settle();
+    world.expect_done(issue);
+}

@@ -19,12 +19,30 @@ use super::Laws;
 
 type Meddler = Box<dyn FnOnce() + Send>;
 
+/// A moment in the life of a home's engine, by its number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The look is answered, nothing is decided yet.
+    AfterLook(u64),
+    /// It is decided, the request is not sent yet.
+    BeforeWrite(u64),
+}
+
+/// What went through so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Passed {
+    pub(crate) looks: u64,
+    pub(crate) writes: u64,
+}
+
 /// The door.
 pub(crate) struct Door {
     inner: SimGitHub,
     home: SimHome,
     laws: Arc<Laws>,
     meddlers: Mutex<Vec<(Op, Meddler)>>,
+    moments: Mutex<Vec<(Moment, Meddler)>>,
+    passed: Mutex<Passed>,
 }
 
 impl Door {
@@ -34,12 +52,36 @@ impl Door {
             home,
             laws,
             meddlers: Mutex::default(),
+            moments: Mutex::default(),
+            passed: Mutex::default(),
         }
     }
 
     /// Right before the next request that does this, that happens.
     pub(crate) fn right_before(&self, op: Op, what: impl FnOnce() + Send + 'static) {
         self.meddlers.lock().unwrap().push((op, Box::new(what)));
+    }
+
+    /// At that moment, that happens.
+    pub(crate) fn at(&self, moment: Moment, what: impl FnOnce() + Send + 'static) {
+        self.moments.lock().unwrap().push((moment, Box::new(what)));
+    }
+
+    /// How many looks and writes there were.
+    pub(crate) fn passed(&self) -> Passed {
+        *self.passed.lock().unwrap()
+    }
+
+    /// Nothing is locked while somebody meddles: it may be another engine that steps.
+    fn comes(&self, moment: Moment) {
+        let meddler = {
+            let mut moments = self.moments.lock().unwrap();
+            let at = moments.iter().position(|(wanted, _)| *wanted == moment);
+            at.map(|at| moments.remove(at).1)
+        };
+        if let Some(meddler) = meddler {
+            meddler();
+        }
     }
 
     fn knock(&self, op: Op) -> PortResult<&SimGitHub> {
@@ -53,6 +95,14 @@ impl Door {
         };
         if let Some(meddler) = meddler {
             meddler();
+        }
+        if op.is_write() {
+            let nth = {
+                let mut passed = self.passed.lock().unwrap();
+                passed.writes += 1;
+                passed.writes
+            };
+            self.comes(Moment::BeforeWrite(nth));
         }
         Ok(&self.inner)
     }
@@ -75,7 +125,14 @@ impl GitHub for Door {
     }
 
     async fn look(&self, at: &LookAt) -> PortResult<Look> {
-        self.knock(Op::Look)?.look(at).await
+        let look = self.knock(Op::Look)?.look(at).await;
+        let nth = {
+            let mut passed = self.passed.lock().unwrap();
+            passed.looks += 1;
+            passed.looks
+        };
+        self.comes(Moment::AfterLook(nth));
+        look
     }
 
     async fn read_leases(

@@ -106,6 +106,12 @@ impl Laws {
         history.states.remove(&issue);
     }
 
+    /// A person writes while an engine may be about to: whether the words are still there, or are said
+    /// to be lost, is for the test to see.
+    pub(crate) fn person_wrote_in_between(&self, issue: u64) {
+        self.history.lock().unwrap().texts.remove(&issue);
+    }
+
     /// A person took the issue out of the swarm.
     pub(crate) fn person_unmanaged(&self, issue: u64) {
         self.history.lock().unwrap().managed.remove(&issue);

@@ -6,7 +6,9 @@
 //! engine the laws (`laws.rs`) are checked, and a story that leaves a comment unread fails.
 
 mod agent;
+mod deeds;
 mod door;
+mod endings;
 mod facts;
 mod host;
 mod laws;
@@ -24,6 +26,9 @@ use ghswarm::sim::local::{FaultPoints, SimClock};
 use tempfile::TempDir;
 
 pub(crate) use agent::Agent;
+pub(crate) use deeds::{Deed, FILE, TASK, WORDS};
+pub(crate) use door::{Moment, Passed};
+pub(crate) use endings::Ending;
 pub(crate) use host::Host;
 pub(crate) use laws::Laws;
 pub(crate) use people::body;
@@ -124,6 +129,11 @@ impl World {
     /// The first home.
     pub(crate) fn a(&self) -> Arc<Host> {
         Arc::clone(&self.hosts[0])
+    }
+
+    /// Every home.
+    pub(crate) fn hosts(&self) -> Vec<Arc<Host>> {
+        self.hosts.clone()
     }
 
     /// The GitHub.
