@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     dead_code,
+    unused_imports,
     reason = "a benchmark stops where it meets what it did not expect, and borrows the tests' world"
 )]
 

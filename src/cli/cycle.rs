@@ -182,6 +182,23 @@ fn verdict(reports: &[CycleReport]) -> Result<ExitCode, CommandError> {
         )
         .hint("run `ghswarm cycle` again: it goes on where this one stopped"));
     }
+    let troubled = reports.iter().flat_map(|report| &report.issues);
+    if let Some(issue) = troubled
+        .into_iter()
+        .find(|issue| issue.outcome == "trouble")
+    {
+        return Err(CommandError::new(
+            Kind::Outside,
+            format!(
+                "issue #{} of `{}`: {}",
+                issue.issue, issue.repository, issue.why
+            ),
+        )
+        .hint(format!(
+            "see what it is about: ghswarm explain {}",
+            issue.issue
+        )));
+    }
     let blocked = |report: &CycleReport| {
         report.issues.iter().any(|issue| issue.outcome == "blocked")
             || report.asleep.iter().any(|(_, why)| why == "blocked")

@@ -32,6 +32,18 @@ use args::{Args, Command};
 use environment::Env;
 use error::{CommandError, Kind};
 
+/// Closes `/proc/<pid>/environ`, where the token stands, to other processes of the same user: agents.
+/// Best effort: nothing depends on it.
+#[cfg(target_os = "linux")]
+fn keep_environment_private() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Elsewhere the system shows no environment of other processes by default.
+#[cfg(not(target_os = "linux"))]
+fn keep_environment_private() {}
+
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
     let raw: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +53,7 @@ pub fn main() -> ExitCode {
     {
         return supervised(rest);
     }
+    keep_environment_private();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

@@ -78,8 +78,10 @@ fn leftovers(view: &View<'_>) -> Vec<(RefName, crate::model::ids::Sha)> {
         .zip(head)
         .filter(|(pr, head)| pr.head_sha == **head)
         .map(|(_, h)| h.clone());
+    // A state block may name any branch; only one of the name that we give is ours to delete.
+    let named_by_us = view.policy.branch(view.issue.number).as_ref() == Some(&view.branch);
     let branch = gone
-        .filter(|_| view.policy.delete_branch)
+        .filter(|_| view.policy.delete_branch && named_by_us)
         .map(|head| (branch, head));
     let saved = view.policy.wip_ref(view.issue.number);
     let saved = saved.and_then(|name| {

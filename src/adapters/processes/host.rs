@@ -256,7 +256,8 @@ impl Processes for RunHost {
     fn asked(&self) -> Asked {
         Asked {
             stop: self.stop.load(Ordering::Acquire) || self.folder.stop().exists(),
-            collected: self.folder.collected().exists(),
+            // Where the whole folder is gone, nobody will ever collect anything.
+            collected: self.folder.collected().exists() || !self.folder.spec().exists(),
         }
     }
 
