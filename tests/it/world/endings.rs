@@ -63,14 +63,13 @@ impl World {
     }
 
     fn blocked_for(&self, issue: u64) -> Option<BlockedReason> {
-        match body::parse(&self.issue(issue).body).state {
-            StateBlock::Found { state, .. } => state.blocked_reason,
-            _ => {
-                let comments = self.issue(issue).comments.into_iter().rev();
-                let mut states = comments.filter_map(|c| parse_checkpoint(&c.body, "claude-lock"));
-                states.next()?.state?.blocked_reason
-            }
+        let state = body::parse(&self.issue(issue).body).state;
+        if let StateBlock::Found { state, .. } = state {
+            return state.blocked_reason;
         }
+        let comments = self.issue(issue).comments.into_iter().rev();
+        let mut states = comments.filter_map(|c| parse_checkpoint(&c.body, "claude-lock"));
+        states.next()?.state?.blocked_reason
     }
 
     /// Nothing of it is held: no run, no claim.
