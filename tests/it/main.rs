@@ -15,6 +15,7 @@ mod contracts;
 mod crash;
 mod e2e;
 mod engine_looks;
+mod lease_races;
 mod processes;
 mod stories;
 mod world;
