@@ -25,6 +25,7 @@ impl Source {
     /// Only compiled for tests.
     pub(crate) fn is_test(&self) -> bool {
         self.path.starts_with("tests/")
+            || self.path.starts_with("benches/")
             || self.path.ends_with("/tests.rs")
             || self.path.contains("/tests/")
     }
