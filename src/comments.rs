@@ -199,7 +199,7 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         | BlockedReason::ReviewFailed => ("Look at the log", true),
         BlockedReason::EditConflict => ("Put the lost text back", false),
         BlockedReason::BodyTooLarge => ("Make the body smaller", false),
-        BlockedReason::NoTasks | BlockedReason::TasksLeft => ("Add or untick a task", false),
+        BlockedReason::NoTasks => ("Add or untick a task", false),
         BlockedReason::WorktreeFailed | BlockedReason::CommitFailed => ("Mend the clone", false),
         BlockedReason::PushRefused | BlockedReason::DiffRefused => ("Mend the branch", false),
         BlockedReason::PrRefused | BlockedReason::MergeRefused => ("See what GitHub says", false),

@@ -118,7 +118,6 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::BodyTooLarge
         | BlockedReason::NoTasks
         | BlockedReason::NoChanges
-        | BlockedReason::TasksLeft
         | BlockedReason::SetupFailed
         | BlockedReason::WorktreeFailed
         | BlockedReason::CommitFailed

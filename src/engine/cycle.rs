@@ -8,7 +8,7 @@ use crate::decide::{Order, Why};
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::phase::Phase;
 use crate::model::run::RunStatus;
-use crate::ports::PortError;
+use crate::ports::{PortError, PortResult};
 
 use super::listing::Listing;
 use super::settings::RepoEngine;
@@ -105,32 +105,34 @@ pub trait Watch: Send + Sync {
 impl RepoEngine {
     /// One cycle: lists, then steps every candidate.
     pub async fn cycle(&self, watch: &dyn Watch) -> CycleReport {
-        let mut report = CycleReport::default();
-        let mut listing = match self.list().await {
-            Ok(listing) => listing,
-            Err(error) => {
-                report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
-                return report;
+        match self.list().await {
+            Ok(listing) => {
+                let issues = self.candidates(&listing);
+                self.step_known(issues, listing, watch).await
             }
-        };
-        match self.candidates(&listing) {
-            Ok(issues) => {
-                self.step_all(issues, &mut listing, &mut report, watch)
-                    .await;
-            }
-            Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
+            Err(error) => CycleReport {
+                trouble: Some(self.settings.redactor.redact(&error.to_string())),
+                ..CycleReport::default()
+            },
         }
-        report.wakes = listing.wakes();
-        self.keep(&listing);
-        report
     }
 
     /// Steps the issues that this home holds, without asking for the listing: after a run has ended
     /// there is something to do for them, whatever else has changed.
     pub async fn go_on(&self, watch: &dyn Watch) -> CycleReport {
+        let issues = self.world.folders.claimed_issues();
+        self.step_known(issues, self.kept_listing(), watch).await
+    }
+
+    /// Steps `issues` and keeps what was learnt for the next cycle.
+    async fn step_known(
+        &self,
+        issues: PortResult<Vec<IssueNumber>>,
+        mut listing: Listing,
+        watch: &dyn Watch,
+    ) -> CycleReport {
         let mut report = CycleReport::default();
-        let mut listing = self.kept_listing();
-        match self.world.folders.claimed_issues() {
+        match issues {
             Ok(issues) => {
                 self.step_all(issues, &mut listing, &mut report, watch)
                     .await;

@@ -30,8 +30,6 @@ pub enum BlockedReason {
     VerifyFailed,
     /// The run changed nothing: an empty diff never becomes a pull request.
     NoChanges,
-    /// The agent worked but left tasks open that were not handed to it, over and over.
-    TasksLeft,
     /// The reviewer still asks for changes after `max_retries` rounds.
     ReviewFailed,
     /// The agent asked a question.
