@@ -43,21 +43,21 @@ pub(super) fn resolve(evidence: &Evidence<'_>, body: &ParsedBody) -> (IssueState
             message,
             line,
             column,
-        } => match copy {
-            Some(copy) => (copy, StateSource::Restored),
-            None => {
+        } => copy.map_or_else(
+            || {
                 let source = StateSource::Damaged {
                     message: message.clone(),
                     line: *line,
                     column: *column,
                 };
                 (IssueState::default(), source)
-            }
-        },
+            },
+            |copy| (copy, StateSource::Restored),
+        ),
         // A copied or transferred issue carries another one's state: that is no state at all.
         StateBlock::Absent | StateBlock::Found { .. } => match copy {
             Some(copy) => (copy, StateSource::Restored),
-            None => evidence.from_pull_request(),
+            None => evidence.rebuilt_from_pull_request(),
         },
     }
 }
@@ -189,7 +189,7 @@ impl Evidence<'_> {
     }
 
     /// Neither block nor checkpoint: an open pull request of ours says that it is not a fresh issue.
-    fn from_pull_request(&self) -> (IssueState, StateSource) {
+    fn rebuilt_from_pull_request(&self) -> (IssueState, StateSource) {
         let ours = self.seen.look.prs.iter().find(|pr| self.opened_by_us(pr));
         let Some(pr) = ours else {
             return (IssueState::default(), StateSource::Fresh);
