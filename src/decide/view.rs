@@ -2,7 +2,7 @@
 
 use crate::model::body::{self, ParsedBody, VerifyBlock};
 use crate::model::comment::{Checkpoint, parse_checkpoint};
-use crate::model::ids::{BranchName, CommentId, Login, RefName, Sha, Timestamp};
+use crate::model::ids::{BranchName, CommentId, IssueNumber, Login, RefName, Sha, Timestamp};
 use crate::model::issue::{Actor, Comment, Issue, Labelled};
 use crate::model::labels::Status;
 use crate::model::lease::{ClaimProof, LeaseCommit, LeaseReading, epoch_of, read_lease};
@@ -98,12 +98,7 @@ impl<'a> View<'a> {
         let Some(issue) = seen.look.issue.as_ref() else {
             return Err(Box::new(Decision::Finished(Why::IssueGone)));
         };
-        let names = policy
-            .branch(issue.number)
-            .zip(policy.issue_ref(issue.number));
-        let Some((branch, issue_ref)) = names else {
-            return Err(Box::new(Decision::wait(Why::BadBranchName)));
-        };
+        let (branch, issue_ref) = names_of(policy, issue.number)?;
         let trust_policy = trust_policy(seen, policy);
         let facts = text_facts(seen, issue);
         let trust = text_trust(&facts, &trust_policy, &seen.people);
@@ -302,6 +297,14 @@ impl<'a> View<'a> {
                 && crate::model::comment::key_of(&comment.body) == Some(key)
         })
     }
+}
+
+/// The names that the policy gives an issue's branch and lease.
+fn names_of(policy: &Policy, issue: IssueNumber) -> Result<(BranchName, RefName), Box<Decision>> {
+    policy
+        .branch(issue)
+        .zip(policy.issue_ref(issue))
+        .ok_or_else(|| Box::new(Decision::wait(Why::BadBranchName)))
 }
 
 /// Who wrote what of the issue's text.

@@ -2,6 +2,7 @@
 
 mod believing;
 mod effects;
+mod forged_worlds;
 mod given;
 mod guards;
 mod orders;

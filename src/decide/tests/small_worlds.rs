@@ -26,7 +26,7 @@ const STRIDE: usize = if cfg!(debug_assertions) { 2003 } else { 31 };
 const LIFE_STRIDE: usize = if cfg!(debug_assertions) { 6007 } else { 101 };
 
 /// Effects in a row before the core has to wait for something.
-const CHAIN_MAX: usize = 30;
+pub(super) const CHAIN_MAX: usize = 30;
 
 /// Waits that the world answers before everything has to be over.
 const ANSWERS_MAX: usize = 15;
@@ -388,7 +388,7 @@ fn run_until_it_waits(given: &mut Given, trace: &mut String) -> Result<Decision,
 }
 
 /// Which of the worlds break a rule; the first world of each kind of breakage is told whole.
-fn all_worlds(stride: usize, judge: impl Fn(Given, &mut String) -> Result<(), String>) {
+pub(super) fn all_worlds(stride: usize, judge: impl Fn(Given, &mut String) -> Result<(), String>) {
     let mut wrong: std::collections::BTreeMap<String, (usize, String)> =
         std::collections::BTreeMap::new();
     for small in small_worlds(stride) {
@@ -441,85 +441,4 @@ fn every_world_ends_if_its_waits_are_answered() {
         }
         Err(format!("it is not over after {ANSWERS_MAX} answers"))
     });
-}
-
-/// What somebody who may edit the body, and nothing else, can do in such a world.
-#[derive(Debug, Clone, Copy)]
-enum Forgery {
-    /// A block without our marks.
-    Anonymous,
-    /// One with all marks, and no checkpoint.
-    Alone,
-    /// One with all marks, the checkpoint says that work begins.
-    Changed,
-    /// The same one write ahead.
-    Ahead,
-}
-
-const FORGERIES: [Forgery; 4] = [
-    Forgery::Anonymous,
-    Forgery::Alone,
-    Forgery::Changed,
-    Forgery::Ahead,
-];
-
-fn forged(mut given: Given, forgery: Forgery) -> Given {
-    let state = given.state.clone().unwrap_or_default();
-    given.alone = true;
-    given.brought_by = Some("ann");
-    let mut copy = in_phase(Phase::Implement).state.unwrap_or_default();
-    copy.rev = state.rev;
-    match forgery {
-        Forgery::Anonymous => {
-            given.checkpoint = None;
-            given.state(|state| {
-                *state = IssueState {
-                    repo_id: None,
-                    issue: None,
-                    rev: 0,
-                    epoch: None,
-                    claim: None,
-                    verified_sha: Some(sha(HEAD)),
-                    ..state.clone()
-                };
-            })
-        }
-        Forgery::Alone => {
-            given.checkpoint = None;
-            given
-        }
-        Forgery::Changed | Forgery::Ahead => {
-            if matches!(forgery, Forgery::Ahead) {
-                copy.rev -= 1;
-            }
-            given.checkpoint = Some(Checkpoint {
-                state: copy,
-                claim: None,
-            });
-            given
-        }
-    }
-}
-
-#[test]
-fn no_forged_block_leads_to_a_merge_or_a_push_before_our_own_review() {
-    for forgery in FORGERIES {
-        all_worlds(STRIDE, |given, trace| {
-            let mut given = forged(given, forgery);
-            // What ran here under our claim did run.
-            given.seen.local.runs.clear();
-            for _ in 0..CHAIN_MAX {
-                let decision = given.decide();
-                let _ = writeln!(trace, "  {}", told(&decision));
-                let Decision::Do(effect, _) = &decision else {
-                    return Ok(());
-                };
-                if matches!(**effect, Effect::Merge { .. } | Effect::PushBranch { .. }) {
-                    return Err(format!("{forgery:?} leads to `{}`", effect.name()));
-                }
-                given.apply(effect);
-            }
-            Err(format!("it does not wait within {CHAIN_MAX} effects"))
-        });
-    }
 }

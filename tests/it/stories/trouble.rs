@@ -111,7 +111,7 @@ fn what_does_not_answer_is_left_alone_for_longer_and_longer() {
         tried.push(looks() > before);
         world.pass(std::time::Duration::from_secs(60));
     }
-    let tries = tried.iter().filter(|tried| **tried).count();
-    assert!((4..=9).contains(&tries), "{tried:?}");
+    let times = tried.iter().filter(|looked| **looked).count();
+    assert!((4..=9).contains(&times), "{tried:?}");
     assert_eq!(world.status(issue), ["status: idle"], "time may mend it");
 }
