@@ -1,6 +1,7 @@
 //! The clone, with real git in temporary folders.
 
 mod crashes;
+mod planted;
 mod remotes;
 mod saving;
 mod worktrees;
@@ -91,7 +92,11 @@ impl Place {
     }
 
     fn settings(&self) -> CliGitSettings {
-        CliGitSettings::of(&self.clone(), "home-a", RepoId(7))
+        let home = Home {
+            path: self.folder.path().join("home"),
+            instance: "home-a".to_owned(),
+        };
+        CliGitSettings::of(&self.clone(), &home, RepoId(7))
     }
 
     fn git(&self) -> CliGit {
@@ -102,6 +107,7 @@ impl Place {
     fn other_home(&self) -> CliGit {
         let settings = CliGitSettings {
             home: "home-b".to_owned(),
+            private: self.folder.path().join("home-b"),
             ..self.settings()
         };
         CliGit::new(settings, Arc::new(SystemClock))

@@ -167,12 +167,7 @@ impl CliGit {
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))?;
         self.check_out(what, new, admin).await?;
         if new.path.join(".gitmodules").exists() {
-            let args = ["submodule", "--quiet", "update", "--init", "--recursive"];
-            let update = self.network(&new.path, args).await?;
-            self.runner
-                .good(&update)
-                .await
-                .map_err(|e| local(what, &e))?;
+            self.fill_submodules(what, &new.path).await?;
         }
         owner.ready = true;
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))
@@ -183,9 +178,13 @@ impl CliGit {
     async fn check_out(&self, what: &str, new: &NewWorktree, admin: &Path) -> PortResult<()> {
         let free = || self.drop_old_index_lock(admin).map_err(|e| local(what, &e));
         free()?;
-        // A checkout may call LFS, which uses the network.
-        let reset = ["reset", "--hard", "--quiet"];
-        let reset = self.network(&new.path, reset).await?;
+        // The clone's filters work here, planted ones too: git-crypt and the like need them, and
+        // without a token they can do nothing that the agent could not. LFS, which needs the
+        // network, is told to wait.
+        let reset = self.call(&new.path, ["reset", "--hard", "--quiet"]);
+        let reset = reset
+            .within(self.settings.network_timeout)
+            .env("GIT_LFS_SKIP_SMUDGE", "1");
         let first = self.good_when_unlocked(&reset).await;
         let done = match first {
             Err(error) if error.stderr().contains("index.lock") => {
@@ -194,7 +193,23 @@ impl CliGit {
             }
             Ok(_) | Err(_) => first,
         };
-        done.map(drop).map_err(|e| local(what, &e))
+        done.map_err(|e| local(what, &e))?;
+        self.fill_lfs(what, &new.path).await
+    }
+
+    /// Submodules are fetched as the clone's configuration says, so without the token.
+    async fn fill_submodules(&self, what: &str, path: &Path) -> PortResult<()> {
+        let args = ["submodule", "--quiet", "update", "--init", "--recursive"];
+        let update = self.call(path, args).within(self.settings.network_timeout);
+        let Err(error) = self.runner.good(&update).await else {
+            return Ok(());
+        };
+        let words = format!(
+            "{error}\nSubmodules are fetched without GITHUB_TOKEN, since an agent may have written \
+             their addresses; git needs a login of its own for them: `gh auth login`, then `gh auth \
+             setup-git`"
+        );
+        Err(PortError::refused(what, Refusal::Local, words))
     }
 
     /// git refuses a branch that another worktree has; so do we, naming it.
