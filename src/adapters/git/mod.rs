@@ -289,7 +289,7 @@ impl Git for CliGit {
 
     async fn mark_set_up(&self, path: &Path) -> PortResult<()> {
         let what = format!("mark the worktree `{}` as set up", path.display());
-        let admin = self.our_admin(path, &what).await?;
+        let (admin, _) = self.our_admin(path, &what).await?;
         place::mark_set_up(&admin).map_err(|e| local(what, &e))
     }
 

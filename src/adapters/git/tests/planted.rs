@@ -71,23 +71,6 @@ impl Place {
         }
         evil
     }
-
-    fn with_env(&self, env: &[(&str, &str)]) -> CliGit {
-        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
-        let settings = CliGitSettings {
-            env: env.collect(),
-            ..self.settings()
-        };
-        CliGit::new(settings, Arc::new(SystemClock))
-    }
-
-    fn push_of_main(&self) -> Push {
-        Push {
-            sha: sha(&git(&self.clone(), &["rev-parse", "main"])),
-            to: RefName::of_branch(&branch("issue-42")),
-            expected: None,
-        }
-    }
 }
 
 #[tokio::test]
@@ -172,25 +155,11 @@ async fn a_redirected_remote_is_refused_until_a_person_accepts_it() {
         refused_with(&error, "clone/../remote.git");
         assert!(place.git().fetch_base(&branch("main")).await.is_err());
         assert_eq!(git(&place.evil(), &["for-each-ref"]), "", "{key}");
-        let words = error.to_string();
-        let command = words.split('`').find(|part| part.starts_with("rm "));
-        shell(command.unwrap());
+        do_as_told(&error, "rm ");
         let pushed = place.git().push(&place.push_of_main()).await.unwrap();
         assert_eq!(pushed, PushOutcome::Pushed);
         assert_ne!(git(&place.evil(), &["for-each-ref"]), "", "{key}");
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test is the user at a shell")]
-fn shell(command: &str) {
-    assert!(
-        Command::new("sh")
-            .args(["-c", command])
-            .status()
-            .unwrap()
-            .success(),
-        "{command}"
-    );
 }
 
 #[tokio::test]
@@ -238,9 +207,4 @@ async fn a_planted_filter_and_a_planted_signer_see_no_token() {
     let seen = fs::read_to_string(place.trap()).unwrap();
     assert!(seen.matches("PATH=").count() >= 3, "the spies ran: {seen}");
     assert!(!seen.contains("ghp_known"), "{seen}");
-}
-
-fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
