@@ -21,8 +21,8 @@ impl Listener {
         std::thread::spawn(move || {
             for stream in socket.incoming().flatten() {
                 sink.lock().unwrap().push(String::new());
-                let head = answer(stream).unwrap_or_default();
-                sink.lock().unwrap().push(head);
+                let request = answer(stream).unwrap_or_default();
+                sink.lock().unwrap().push(request);
             }
         });
         Self { url, heard }
