@@ -24,7 +24,7 @@ use crate::model::trust::text_hash;
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::address::{Addresses, Listing};
-use super::command::{Call, Reach};
+use super::command::{Call, Reach, RunError};
 use super::{CliGit, local};
 
 /// `<home>/git/<name>.json`: the address that a clone had at first. For people too.
@@ -41,8 +41,8 @@ pub(super) struct Door {
     /// The private git folder.
     pub(super) folder: PathBuf,
     objects: PathBuf,
-    /// Where commits are cut off in a shallow clone: the clone's file.
-    shallow: PathBuf,
+    /// Where commits are cut off in a shallow clone: the clone's file, and its text when we opened.
+    shallow: (PathBuf, Option<String>),
     /// Keys of the clone's configuration that somebody may miss.
     not_obeyed: Vec<String>,
 }
@@ -68,10 +68,12 @@ impl CliGit {
         })?;
         let name = format!("{}-{}", self.settings.repo, short_name(common));
         self.refuse_redirected(what, &name, &addresses)?;
+        let shallow = common.join("shallow");
+        let cut_off = files::read_if_there(&shallow).map_err(failed)?;
         let door = Door {
             folder: self.settings.private.join(name),
             objects: common.join("objects"),
-            shallow: common.join("shallow"),
+            shallow: (shallow, cut_off),
             not_obeyed: listing
                 .not_obeyed()
                 .into_iter()
@@ -173,6 +175,24 @@ impl CliGit {
         })
     }
 
+    /// Tells a new private folder what the clone has, or its first fetch would bring everything again.
+    pub(super) async fn seed(&self, what: &str, door: &Door, tracking: &str) -> PortResult<()> {
+        let seed = door.folder.join("refs/ghswarm/seed");
+        if seed.exists() {
+            return Ok(());
+        }
+        let clone = &self.settings.clone;
+        let failed = |e: RunError| local(what, &e);
+        let tip = match self.commit_of(clone, tracking).await.map_err(failed)? {
+            Some(tip) => Some(tip),
+            None => self.commit_of(clone, "HEAD").await.map_err(failed)?,
+        };
+        let Some(tip) = tip else { return Ok(()) };
+        let failed = |e: io::Error| local(what, &e);
+        fs::create_dir_all(door.folder.join("refs/ghswarm")).map_err(failed)?;
+        files::replace(&seed, format!("{tip}\n").as_bytes()).map_err(failed)
+    }
+
     /// A local command in the private folder.
     pub(super) fn behind<'a, const N: usize>(&self, door: &'a Door, args: [&str; N]) -> Call<'a> {
         door.inside(self.call(&door.folder, args))
@@ -201,7 +221,7 @@ impl Door {
         }
         // A branch that is never made.
         write_if_other(&self.folder.join("HEAD"), b"ref: refs/heads/none\n")?;
-        copy_or_remove(&self.shallow, &self.folder.join("shallow"))
+        write_or_remove(&self.folder.join("shallow"), self.shallow.1.as_deref())
     }
 
     /// Throws the folder away: it is made again by the next command.
@@ -212,9 +232,15 @@ impl Door {
         files::remove_if_there(&self.folder)
     }
 
-    /// A fetch may move the places where a shallow clone is cut off.
+    /// A fetch may move the places where a shallow clone is cut off. Where it did not, the clone's
+    /// file is left alone: its user may just be completing it.
     pub(super) fn bring_back(&self) -> io::Result<()> {
-        copy_or_remove(&self.folder.join("shallow"), &self.shallow)
+        let (shallow, before) = &self.shallow;
+        let now = files::read_if_there(&self.folder.join("shallow"))?;
+        if now == *before {
+            return Ok(());
+        }
+        write_or_remove(shallow, now.as_deref())
     }
 
     /// What to add to the remote's refusal: the user may have set the clone up in a way that worked
@@ -307,10 +333,10 @@ fn short_name(common: &Path) -> String {
     text_hash("clone", &common.to_string_lossy())[..8].to_owned()
 }
 
-fn copy_or_remove(from: &Path, to: &Path) -> io::Result<()> {
-    match files::read_if_there(from)? {
-        Some(text) => write_if_other(to, text.as_bytes()),
-        None => files::remove_if_there(to),
+fn write_or_remove(path: &Path, text: Option<&str>) -> io::Result<()> {
+    match text {
+        Some(text) => write_if_other(path, text.as_bytes()),
+        None => files::remove_if_there(path),
     }
 }
 

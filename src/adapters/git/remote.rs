@@ -42,8 +42,9 @@ impl CliGit {
     async fn fetch(&self, what: &str, from: &RefName, to: &str) -> PortResult<Option<Sha>> {
         let _turn = self.serial.turn(self.common().await?).await?;
         let door = self.door(what).await?;
+        self.seed(what, &door, to).await?;
         match self.fetch_through(&door, what, from, to).await {
-            // The private folder may be what is broken; it is made again.
+            // The private folder may be what is broken, or the clone's refs; neither is needed.
             Err(e) if e.refusal() == Some(Refusal::Local) => {
                 door.forget().map_err(|e| local(what, &e))?;
                 let door = self.door(what).await?;
@@ -127,13 +128,10 @@ impl CliGit {
             self.note_pushed(push).await;
             return Ok(PushOutcome::Pushed);
         }
-        match rejection(&output) {
-            Some(outcome) => Ok(outcome),
-            None => {
-                let words = whole_words(&output) + &door.advice();
-                Err(write_failure_of(what, &output.stderr, words))
-            }
-        }
+        rejection(&output).ok_or_else(|| {
+            let words = whole_words(&output) + &door.advice();
+            write_failure_of(what, &output.stderr, words)
+        })
     }
 
     /// As a push from the clone would have done: what the remote has need not be saved.

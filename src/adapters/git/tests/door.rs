@@ -63,6 +63,41 @@ async fn a_fetch_shows_in_the_clone_and_copies_nothing() {
 }
 
 #[tokio::test]
+async fn a_first_fetch_does_not_bring_what_the_clone_has() {
+    let place = Place::new();
+    let had = git(&place.clone(), &["rev-parse", "main"]);
+    let other = place.folder.path().join("other");
+    let args = ["clone", "--quiet", "remote.git", "other"];
+    git(place.folder.path(), &args);
+    let args = ["commit", "--quiet", "--allow-empty", "-m", "more"];
+    git(&other, &args);
+    git(&other, &["push", "--quiet", "origin", "main"]);
+    let trace = place.folder.path().join("trace");
+    let git_here = place.with_env(&[("GIT_TRACE_PACKET", trace.to_str().unwrap())]);
+    git_here.fetch_base(&branch("main")).await.unwrap();
+    let trace = fs::read_to_string(trace).unwrap();
+    assert!(trace.contains(&format!("have {had}")), "{trace}");
+}
+
+#[tokio::test]
+async fn a_damaged_ref_of_the_clone_does_not_stop_a_fetch() {
+    let place = Place::new();
+    let tip = git(&place.clone(), &["rev-parse", "main"]);
+    let orphan = git(
+        &place.clone(),
+        &["commit-tree", "-m", "x", "-p", &tip, "HEAD^{tree}"],
+    );
+    git(
+        &place.clone(),
+        &["update-ref", "refs/remotes/origin/main", &orphan],
+    );
+    let object = format!(".git/objects/{}/{}", &orphan[..2], &orphan[2..]);
+    fs::remove_file(place.clone().join(object)).unwrap();
+    let fetched = place.git().fetch_base(&branch("main")).await.unwrap();
+    assert_eq!(fetched.as_str(), tip);
+}
+
+#[tokio::test]
 async fn no_maintenance_runs_by_the_private_folders_few_refs() {
     let place = Place::new();
     let lost = place.commit("file.txt", "nobody points to it\n");
