@@ -3,6 +3,7 @@
 //! Everything the decider sees and everything a port hands over is defined here, so that the pure
 //! core, the doors and the simulated world speak of the same things.
 
+pub mod blockers;
 pub mod body;
 pub mod checks;
 pub mod claim;
