@@ -131,15 +131,15 @@ fn processes(c: &mut Criterion) {
 /// How many times as long as the other one takes, the medians of many runs in turns, so that a busy
 /// machine slows down both.
 fn in_turns(mut one: impl FnMut(), mut other: impl FnMut()) -> f64 {
-    let timed = |run: &mut dyn FnMut()| {
+    let clock = |run: &mut dyn FnMut()| {
         let start = Instant::now();
         run();
         start.elapsed()
     };
     let mut times: [Vec<Duration>; 2] = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
-        times[0].push(timed(&mut one));
-        times[1].push(timed(&mut other));
+        times[0].push(clock(&mut one));
+        times[1].push(clock(&mut other));
     }
     let [one, other] = times.map(|mut times| {
         times.sort_unstable();

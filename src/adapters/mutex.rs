@@ -153,7 +153,7 @@ fn open(path: &Path) -> Result<File, MutexError> {
         .open(path);
     let opened = match own {
         // Another user's file: one that may be read may be locked. (In a sticky folder Linux also
-        // refuses `O_CREAT` on it, see `fs.protected_regular` in proc_sys_fs(5).)
+        // refuses `O_CREAT` on it, see `fs.protected_regular` in `proc_sys_fs(5)`.)
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             File::options().read(true).custom_flags(flags).open(path)
         }

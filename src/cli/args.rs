@@ -305,7 +305,7 @@ pub struct MutexOptions {
         conflicts_with = "name"
     )]
     pub any_name: Option<OsString>,
-    /// Folder of the lock files, an absolute path [default: $LOCAL_MUTEX_LOCK_DIR, else /tmp]
+    /// Folder of the lock files, an absolute path [default: `$LOCAL_MUTEX_LOCK_DIR`, else /tmp]
     #[arg(long, value_name = "DIR")]
     pub lock_dir: Option<PathBuf>,
     /// Run this text with /bin/sh

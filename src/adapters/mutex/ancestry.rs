@@ -31,7 +31,7 @@ impl Note {
     }
 }
 
-/// What the kernel says of a process (`/proc/PID/stat`, proc_pid_stat(5)).
+/// What the kernel says of a process (`/proc/PID/stat`, `proc_pid_stat(5)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub parent: i32,

@@ -167,7 +167,7 @@ async fn next(listener: &mut Option<Listener>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// A terminal sends its keys' signals to the whole group in its foreground. Many programs take a
