@@ -111,6 +111,12 @@ fn progress(text: &mut String, state: &IssueState, claimant: Option<&Claimant>) 
     if let Some(pr) = state.pr_number {
         let _ = writeln!(text, "- pull request: #{pr}");
     }
+    // Once there were enough comments about it, this is the only place that names the newest text.
+    if let (Some(BlockedReason::UntrustedText), Some(detail)) =
+        (state.blocked_reason, &state.blocked_detail)
+    {
+        let _ = writeln!(text, "\n{detail}");
+    }
     if let Some(claimant) = claimant {
         let _ = writeln!(
             text,
