@@ -7,6 +7,7 @@ mod explain;
 mod listing;
 mod observe;
 mod perform;
+pub mod probe;
 pub mod renew;
 pub mod settings;
 pub mod step;
