@@ -206,7 +206,10 @@ pub(super) fn rejection(output: &Output) -> Option<PushOutcome> {
         "cannot lock ref",
     ];
     let is_stale = |summary: &&str| stale.iter().any(|s| summary.contains(s));
-    if summaries.iter().any(is_stale) {
+    // Of an atomic push the remote gives its reason beside the refs.
+    let raced = ["reference already exists", "but expected"];
+    let is_raced = |line: String| raced.iter().any(|s| line.contains(s));
+    if summaries.iter().any(is_stale) || remote_lines(&output.stderr).any(is_raced) {
         return Some(PushOutcome::Stale);
     }
     // The refs that a refused one took along say nothing of their own.
