@@ -107,7 +107,9 @@ async fn look(
 }
 
 fn cells(row: &Standing) -> [String; 9] {
-    let next = row.until.map(|until| until.format("%H:%M:%S").to_string());
+    let next = row
+        .until
+        .map(|until| until.format("%H:%M:%S UTC").to_string());
     let why = match row.next {
         Some(effect) => format!("next: {effect}"),
         None => cycle::said(row.outcome, &row.why),

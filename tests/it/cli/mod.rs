@@ -94,6 +94,7 @@ impl Machine {
             (r"\b\d{10}-(\d+-[a-z]+)\b", "[EPOCH]-$1"),
             (r"\b(at|commit) [0-9a-f]{7}\b", "$1 [SHA]"),
             (r"\d+\.\d GiB free", "[SIZE] GiB free"),
+            (r" after \d+s\b", " after [SECS]s"),
             (r"os error \d+", "os error [N]"),
             (r"(git +)\d+\.\d+\.\d+\S*", "$1[VERSION]"),
         ];
