@@ -108,12 +108,11 @@ pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
         Rule::BranchOrEmpty => text.is_empty() || BranchName::new(text).is_ok(),
         // Without one, every branch whose name is a number would be ours.
         Rule::BranchPrefix => !text.is_empty() && BranchName::new(format!("{text}1")).is_ok(),
-        Rule::Inside => is_inside(text),
         Rule::QuestionFile => is_file_inside(text),
         Rule::Glob if has_foreign_marks(text) => {
             return Err("a pattern of `*`, `**` and `?` alone".to_owned());
         }
-        Rule::Glob => is_inside(text),
+        Rule::Inside | Rule::Glob => is_inside(text),
         Rule::Pattern => return check_pattern(text),
         Rule::Label => {
             !text.trim().is_empty()

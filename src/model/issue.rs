@@ -136,6 +136,21 @@ pub struct Comment {
     pub url: String,
 }
 
+/// An open issue of the backlog, with what holds it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenIssue {
+    /// The line of the listing.
+    pub listed: ListedIssue,
+    /// Body; GitHub gives no body as an empty one.
+    pub body: String,
+    /// Number of the milestone.
+    pub milestone: Option<u64>,
+    /// Open issues that GitHub's own dependencies name as blocking it, wherever they are.
+    pub open_dependencies: u64,
+    /// Sub-issues that are not closed.
+    pub open_sub_issues: u64,
+}
+
 /// A line of the listing of a repository's issues: enough to decide whether to look closer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedIssue {

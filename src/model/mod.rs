@@ -3,6 +3,7 @@
 //! Everything the decider sees and everything a port hands over is defined here, so that the pure
 //! core, the doors and the simulated world speak of the same things.
 
+pub mod blockers;
 pub mod body;
 pub mod checks;
 pub mod claim;
@@ -14,6 +15,7 @@ pub mod lease;
 pub mod limits;
 pub mod local;
 pub mod look;
+pub mod mutex;
 pub mod paths;
 pub mod phase;
 pub mod pr;

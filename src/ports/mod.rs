@@ -2,6 +2,7 @@
 //!
 //! Every door answers in the same three kinds of failure, since the engine does three things.
 
+pub mod backlog;
 pub mod clock;
 pub mod events;
 pub mod folders;

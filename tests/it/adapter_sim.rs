@@ -1,6 +1,7 @@
 //! The adapter against the simulated GitHub over HTTP: both faces of one world must say the same, the
 //! answers must be those GitHub describes, and faults must end in the right kind of failure.
 
+mod backlog;
 mod described;
 mod writing;
 

@@ -16,8 +16,13 @@ use apollo_compiler::{ExecutableDocument, Node, Schema};
 use serde_json::{Map, Value, json};
 
 /// The REST operations we call.
-const OPERATIONS: [(&str, &str); 20] = [
+const OPERATIONS: [(&str, &str); 22] = [
     ("get", "/repos/{owner}/{repo}/issues"),
+    ("get", "/repos/{owner}/{repo}/issues/{issue_number}"),
+    (
+        "get",
+        "/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by",
+    ),
     ("patch", "/repos/{owner}/{repo}/issues/{issue_number}"),
     ("post", "/repos/{owner}/{repo}/issues/{issue_number}/labels"),
     (

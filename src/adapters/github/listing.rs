@@ -16,15 +16,15 @@ use super::address::next_link;
 use super::answers::{Failure, date_of};
 use super::convert;
 use super::send::{Answer, Call, parse};
-use super::wire::{WireLogin, WireName, WireTitle};
+use super::wire::{WireLogin, WireName};
 
 /// A repository without open issues gives no time to go on from but the answer's own; what changed
 /// while it was being made must not fall between two looks.
 const EMPTY_LIST_MARGIN: TimeDelta = TimeDelta::seconds(10);
 
 #[derive(Debug, Deserialize)]
-struct RestIssue {
-    number: u64,
+pub(super) struct RestIssue {
+    pub(super) number: u64,
     title: String,
     state: String,
     #[serde(default)]
@@ -32,12 +32,37 @@ struct RestIssue {
     #[serde(default)]
     assignees: Option<Vec<WireLogin>>,
     #[serde(default)]
-    milestone: Option<WireTitle>,
+    pub(super) milestone: Option<RestMilestone>,
     created_at: Timestamp,
     updated_at: Timestamp,
     /// There for pull requests, which this list mixes in.
     #[serde(default)]
-    pull_request: Option<serde_json::Value>,
+    pub(super) pull_request: Option<serde_json::Value>,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    /// Servers without dependencies or sub-issues leave these out.
+    #[serde(default)]
+    pub(super) issue_dependencies_summary: Option<RestDependencies>,
+    #[serde(default)]
+    pub(super) sub_issues_summary: Option<RestSubIssues>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RestMilestone {
+    pub(super) title: String,
+    pub(super) number: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RestDependencies {
+    /// The open ones; `total_blocked_by` counts the closed ones, too.
+    pub(super) blocked_by: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RestSubIssues {
+    pub(super) total: u64,
+    pub(super) completed: u64,
 }
 
 /// GitHub's description allows both shapes.
@@ -97,7 +122,7 @@ impl GitHubAdapter {
     }
 
     /// All pages, the first one's headers, and how many there were; `None` for "not modified".
-    async fn pages_of<T: DeserializeOwned>(
+    pub(super) async fn pages_of<T: DeserializeOwned>(
         &self,
         first: &Call,
     ) -> PortResult<Option<(Vec<T>, HeaderMap, u32)>> {
@@ -172,7 +197,7 @@ fn next_cursor(
     })
 }
 
-fn listed(wire: RestIssue) -> Result<ListedIssue, String> {
+pub(super) fn listed(wire: RestIssue) -> Result<ListedIssue, String> {
     Ok(ListedIssue {
         number: IssueNumber(wire.number),
         title: wire.title,

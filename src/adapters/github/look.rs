@@ -318,7 +318,10 @@ fn targets(
     Ok(targets)
 }
 
-fn base_of(what: &str, base: Option<super::wire::WireBase>) -> PortResult<Option<BaseTip>> {
+pub(super) fn base_of(
+    what: &str,
+    base: Option<super::wire::WireBase>,
+) -> PortResult<Option<BaseTip>> {
     let Some(base) = base else { return Ok(None) };
     base.target
         .and_then(|target| {
@@ -331,6 +334,6 @@ fn base_of(what: &str, base: Option<super::wire::WireBase>) -> PortResult<Option
         .ok_or_else(|| unreadable(what, "the base branch has no commit"))
 }
 
-fn unreadable(what: &str, message: &str) -> PortError {
+pub(super) fn unreadable(what: &str, message: &str) -> PortError {
     PortError::unavailable(what, format!("the answer has a gap: {message}"), None)
 }

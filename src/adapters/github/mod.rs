@@ -3,6 +3,7 @@
 
 mod address;
 mod answers;
+mod backlog;
 mod convert;
 mod documents;
 mod facts;

@@ -77,6 +77,8 @@ impl World {
             timeline: Vec::new(),
             comments: Vec::new(),
             pr: None,
+            blocked_by: Vec::new(),
+            sub_issues: Vec::new(),
         };
         self.repo_mut(ctx.key)?.issues.insert(number, issue);
         // Whoever may not label opens the issue without them, as GitHub does silently.

@@ -7,7 +7,7 @@ use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha,
 };
 use crate::model::issue::{
-    Actor, BodyEdit, Comment, Issue, Labelled, LinkedPr, ListedIssue, Rename,
+    Actor, BodyEdit, Comment, Issue, Labelled, LinkedPr, ListedIssue, OpenIssue, Rename,
 };
 use crate::model::lease::LeaseCommit;
 use crate::model::pr::{Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState};
@@ -99,7 +99,7 @@ impl World {
         Ok(found)
     }
 
-    fn base_tip(&self, ctx: &Ctx<'_>, base: &BranchName) -> SimResult<Option<BaseTip>> {
+    pub(crate) fn base_tip(&self, ctx: &Ctx<'_>, base: &BranchName) -> SimResult<Option<BaseTip>> {
         let Some(tip) = self.ref_id(ctx.key, &format!("refs/heads/{base}"))? else {
             return Ok(None);
         };
@@ -311,6 +311,20 @@ pub(crate) fn listed(issue: &model::Issue) -> SimResult<ListedIssue> {
         milestone: issue.milestone.clone(),
         updated_at: issue.updated_at,
         created_at: issue.created_at,
+    })
+}
+
+/// An open issue of the backlog.
+pub(crate) fn open_issue(repo: &model::Repo, issue: &model::Issue) -> SimResult<OpenIssue> {
+    Ok(OpenIssue {
+        listed: listed(issue)?,
+        body: issue.body.clone(),
+        milestone: issue
+            .milestone
+            .as_ref()
+            .and_then(|title| repo.milestone_number(title)),
+        open_dependencies: repo.still_open(&issue.blocked_by).count() as u64,
+        open_sub_issues: repo.still_open(&issue.sub_issues).count() as u64,
     })
 }
 

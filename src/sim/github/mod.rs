@@ -4,6 +4,7 @@
 //! It knows what GitHub does, never what ghswarm wants.
 
 mod actors;
+mod backlog;
 mod clock;
 mod error;
 mod faults;
@@ -179,6 +180,7 @@ impl Sim {
             fork_of: None,
             access: std::collections::BTreeMap::new(),
             associations: std::collections::BTreeMap::new(),
+            milestones: Vec::new(),
             labels: Vec::new(),
             issues: std::collections::BTreeMap::new(),
             gone: std::collections::BTreeSet::new(),

@@ -177,6 +177,10 @@ pub struct Issue {
     pub comments: Vec<Comment>,
     /// What makes it a pull request.
     pub pr: Option<Pr>,
+    /// Issues of this repository that its dependencies name as blocking it.
+    pub blocked_by: Vec<u64>,
+    /// Its sub-issues, of this repository.
+    pub sub_issues: Vec<u64>,
 }
 
 /// A check run.
@@ -260,6 +264,8 @@ pub struct Repo {
     pub associations: BTreeMap<String, Association>,
     /// Its labels.
     pub labels: Vec<Label>,
+    /// Titles of the milestones; the first one has the number 1.
+    pub milestones: Vec<String>,
     /// Issues and pull requests.
     pub issues: BTreeMap<u64, Issue>,
     /// Numbers that were taken and are gone.
@@ -288,6 +294,21 @@ impl Repo {
     pub(crate) fn next_number(&self) -> u64 {
         let used = self.issues.keys().next_back().copied().unwrap_or(0);
         used.max(self.gone.iter().next_back().copied().unwrap_or(0)) + 1
+    }
+
+    /// The number of a milestone.
+    pub(crate) fn milestone_number(&self, title: &str) -> Option<u64> {
+        let at = self.milestones.iter().position(|one| one == title)?;
+        Some(at as u64 + 1)
+    }
+
+    /// Those of these issues that are open.
+    pub(crate) fn still_open<'a>(
+        &'a self,
+        numbers: &'a [u64],
+    ) -> impl Iterator<Item = &'a Issue> + 'a {
+        let found = numbers.iter().filter_map(|number| self.issues.get(number));
+        found.filter(|issue| issue.open)
     }
 
     /// Protection of a branch.

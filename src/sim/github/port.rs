@@ -53,7 +53,7 @@ impl SimGitHub {
         }
     }
 
-    async fn ask<T: Send>(
+    pub(super) async fn ask<T: Send>(
         &self,
         op: Op,
         what: String,

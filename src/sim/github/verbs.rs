@@ -99,9 +99,30 @@ impl SimRepo {
     pub fn set_milestone(&self, number: u64, title: Option<&str>) {
         let now = self.sim().clock.now();
         self.set(|repo| {
+            if let Some(title) = title.filter(|title| repo.milestone_number(title).is_none()) {
+                repo.milestones.push(title.to_owned());
+            }
             if let Some(issue) = repo.issues.get_mut(&number) {
                 issue.milestone = title.map(ToOwned::to_owned);
                 issue.updated_at = now;
+            }
+        });
+    }
+
+    /// Says that an issue is blocked by another one.
+    pub fn block_by(&self, number: u64, blocker: u64) {
+        self.set(|repo| {
+            if let Some(issue) = repo.issues.get_mut(&number) {
+                issue.blocked_by.push(blocker);
+            }
+        });
+    }
+
+    /// Makes an issue a sub-issue of another one.
+    pub fn add_sub_issue(&self, parent: u64, child: u64) {
+        self.set(|repo| {
+            if let Some(issue) = repo.issues.get_mut(&parent) {
+                issue.sub_issues.push(child);
             }
         });
     }

@@ -59,9 +59,14 @@ async fn answers_about_issues_are_those_github_describes() {
     let comment =
         format!(r#"PATCH /issues/comments/{{comment_id}} /issues/comments/{id} {{"body":"d"}}"#);
     check(&w, &comment).await;
+    let blocker = w.repo.open_issue("acme", "First", "", &[]).unwrap();
+    w.repo.block_by(1, blocker);
+    w.repo.add_sub_issue(1, blocker);
     let calls = r#"
         GET ~/user /user
         GET /issues /issues
+        GET /issues/{issue_number} /issues/1
+        GET /issues/{issue_number}/dependencies/blocked_by /issues/1/dependencies/blocked_by
         PATCH /issues/{issue_number} /issues/1 {"body":"n"}
         POST /issues/{issue_number}/labels /issues/1/labels {"labels":["x"]}
         DELETE /issues/{issue_number}/labels/{name} /issues/1/labels/x

@@ -17,7 +17,7 @@ pub(crate) fn op_of(name: &str) -> Op {
     match name {
         "Look" => Op::Look,
         "Facts" => Op::Facts,
-        "Leases" => Op::Leases,
+        "Leases" | "LeaseRefs" => Op::Leases,
         "SwapRefs" => Op::SwapRefs,
         "WriteState" | "WriteAndClose" => Op::UpdateIssue,
         _ if name.ends_with("Page") => Op::Page,
@@ -83,6 +83,7 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
         "Look" => look(&question),
         "Facts" => facts(&question),
         "Leases" => leases(&question),
+        "LeaseRefs" => lease_refs(&question),
         "EditsPage" | "TimelinePage" | "CommentsPage" | "LinkedPage" => issue_page(&question, name),
         "ReviewsPage" | "ChecksPage" | "PrsPage" => pr_page(&question, name),
         _ => {
@@ -197,6 +198,33 @@ fn leases(question: &Question<'_>) -> SimResult<Reply> {
     Ok(good(&Value::Object(shape)))
 }
 
+fn lease_refs(question: &Question<'_>) -> SimResult<Reply> {
+    let (repo, world) = (question.repo()?, question.world);
+    let prefix = question.text("prefix").unwrap_or_default();
+    let mut found = Vec::new();
+    for (name, sha) in world.refs(&question.key)? {
+        if let Some(short) = name.strip_prefix(prefix) {
+            let target = target(&repo.path, &sha)?;
+            found.push(json!({ "name": short, "prefix": prefix, "target": target }));
+        }
+    }
+    let tip = match world.tip(&question.key)? {
+        Some(sha) => base(repo, &sha)?,
+        None => Value::Null,
+    };
+    Ok(good(&json!({
+        "id": repo.node_id(),
+        "defaultBranchRef": tip,
+        "refs": nodes::page(question, &found, 100, question.after()),
+    })))
+}
+
+/// A branch with its commit's tree.
+fn base(repo: &Repo, sha: &str) -> SimResult<Value> {
+    let tree = repo_git::commit(&repo.path, sha)?.map(|commit| json!({ "oid": commit.tree }));
+    Ok(json!({ "target": { "oid": sha, "tree": tree } }))
+}
+
 fn look(question: &Question<'_>) -> SimResult<Reply> {
     let (repo, world) = (question.repo()?, question.world);
     let number = question.number("issue")?;
@@ -209,21 +237,17 @@ fn look(question: &Question<'_>) -> SimResult<Reply> {
     shape.insert("issue".to_owned(), node);
     shape.insert("pullRequests".to_owned(), nodes::prs(question, None)?);
     // Written `base: ref(qualifiedName: $base)`: a short name is looked up among the branches.
-    let base = question.text("base").unwrap_or_default();
-    let full = if base.starts_with("refs/") {
-        base.to_owned()
+    let asked = question.text("base").unwrap_or_default();
+    let full = if asked.starts_with("refs/") {
+        asked.to_owned()
     } else {
-        format!("refs/heads/{base}")
+        format!("refs/heads/{asked}")
     };
-    let base = match world.ref_id(&question.key, &full)? {
-        Some(sha) => {
-            let tree =
-                repo_git::commit(&repo.path, &sha)?.map(|commit| json!({ "oid": commit.tree }));
-            json!({ "target": { "oid": sha, "tree": tree } })
-        }
+    let tip = match world.ref_id(&question.key, &full)? {
+        Some(sha) => base(repo, &sha)?,
         None => Value::Null,
     };
-    shape.insert("base".to_owned(), base);
+    shape.insert("base".to_owned(), tip);
     let with_merge = question.call.body["variables"]["withMerge"].as_bool() == Some(true);
     if with_merge {
         let sha = question.text("merge").unwrap_or_default();

@@ -11,7 +11,12 @@ use super::graphql::Question;
 use super::json::time;
 
 /// One page of a list.
-fn page(question: &Question<'_>, items: &[Value], first: usize, after: Option<&str>) -> Value {
+pub(crate) fn page(
+    question: &Question<'_>,
+    items: &[Value],
+    first: usize,
+    after: Option<&str>,
+) -> Value {
     let start = after
         .and_then(|cursor| cursor.strip_prefix("cursor:"))
         .and_then(|at| at.parse::<usize>().ok())

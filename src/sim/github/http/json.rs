@@ -186,13 +186,14 @@ fn milestone(world: &World, call: &Call, repo: &Repo, issue: &Issue) -> Value {
     let Some(title) = &issue.milestone else {
         return Value::Null;
     };
-    let api = format!("{}/repos/{}/milestones/1", call.api, repo.slug);
+    let number = repo.milestone_number(title).unwrap_or(1);
+    let api = format!("{}/repos/{}/milestones/{number}", call.api, repo.slug);
     json!({
-        "id": 1,
-        "node_id": "MI_1",
-        "number": 1,
+        "id": number,
+        "node_id": format!("MI_{number}"),
+        "number": number,
         "url": api,
-        "html_url": format!("{}/{}/milestone/1", world.web(), repo.slug),
+        "html_url": format!("{}/{}/milestone/{number}", world.web(), repo.slug),
         "labels_url": format!("{api}/labels"),
         "title": title,
         "description": null,
@@ -259,6 +260,21 @@ pub(crate) fn issue(world: &World, call: &Call, number: u64) -> SimResult<Value>
         None => Value::Null,
     };
     shape["performed_via_github_app"] = Value::Null;
+    shape["issue_dependencies_summary"] = json!({
+        "blocked_by": repo.still_open(&found.blocked_by).count(),
+        "total_blocked_by": found.blocked_by.len(),
+        "blocking": repo.issues.values().filter(|one| one.open && one.blocked_by.contains(&number)).count(),
+        "total_blocking": repo.issues.values().filter(|one| one.blocked_by.contains(&number)).count(),
+    });
+    let (total, open) = (
+        found.sub_issues.len(),
+        repo.still_open(&found.sub_issues).count(),
+    );
+    shape["sub_issues_summary"] = json!({
+        "total": total,
+        "completed": total - open,
+        "percent_completed": ((total - open) * 100).checked_div(total).unwrap_or(0),
+    });
     if let Some(pr) = &found.pr {
         let web = world.web_url(&call.key, found);
         let merged_at = match &pr.standing {

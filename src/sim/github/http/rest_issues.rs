@@ -87,6 +87,16 @@ pub(crate) fn issue(world: &World, call: &Call) -> SimResult<Reply> {
     ))
 }
 
+pub(crate) fn blocked_by(world: &World, call: &Call) -> SimResult<Reply> {
+    let blocked = world.issue(&call.key, number(world, call)?)?;
+    let shapes: SimResult<Vec<Value>> = blocked
+        .blocked_by
+        .iter()
+        .map(|number| json::issue(world, call, *number))
+        .collect();
+    Ok(call.page(&shapes?))
+}
+
 pub(crate) fn patch(world: &mut World, call: &Call) -> SimResult<Reply> {
     let number = number(world, call)?;
     let patch = IssuePatch {

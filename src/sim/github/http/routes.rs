@@ -93,6 +93,11 @@ static ROUTES: &[Route] = &[
         rest_issues::patch,
     ),
     read(
+        repo!("/issues/{issue_number}/dependencies/blocked_by"),
+        Op::Read,
+        rest_issues::blocked_by,
+    ),
+    read(
         repo!("/issues/{issue_number}/comments"),
         Op::Read,
         rest_issues::comments,
