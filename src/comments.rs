@@ -200,8 +200,10 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         BlockedReason::EditConflict => ("Put the lost text back", false),
         BlockedReason::BodyTooLarge => ("Make the body smaller", false),
         BlockedReason::NoTasks => ("Add or untick a task", false),
-        BlockedReason::WorktreeFailed | BlockedReason::CommitFailed => ("Mend the clone", false),
-        BlockedReason::PushRefused | BlockedReason::DiffRefused => ("Mend the branch", false),
+        BlockedReason::WorktreeFailed
+        | BlockedReason::CommitFailed
+        | BlockedReason::PushRefused => ("Mend what the reason names", false),
+        BlockedReason::DiffRefused => ("Mend the branch in its worktree", false),
         BlockedReason::PrRefused | BlockedReason::MergeRefused => ("See what GitHub says", false),
         BlockedReason::PrClosed => ("If the work should go on", false),
         BlockedReason::MergeConflict => ("Resolve the conflict and push", false),

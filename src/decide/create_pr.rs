@@ -58,8 +58,11 @@ pub(super) fn paths_not_to_push<'a>(view: &View<'a>) -> Vec<&'a str> {
 fn refused_paths(view: &View<'_>) -> Option<Decision> {
     let refused = paths_not_to_push(view);
     (!refused.is_empty()).then(|| {
+        let place = view.worktree().map_or_else(String::new, |tree| {
+            format!("; commit the mended branch in `{}`", tree.path.display())
+        });
         let detail = format!(
-            "the branch changes what it must not (`protected_paths`, files with secrets): {}",
+            "the branch changes what it must not (`protected_paths`, files with secrets): {}{place}",
             refused.join(", ")
         );
         view.block(BlockedReason::DiffRefused, detail)
