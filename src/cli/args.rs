@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
 
+use super::lease::LeaseOptions;
 use crate::model::ids::IssueNumber;
 use crate::model::run::RunKey;
 
@@ -54,6 +55,8 @@ pub enum Command {
     Config(ConfigOptions),
     /// Check configuration, token, GitHub, labels, clone and programs
     Doctor(DoctorOptions),
+    /// Lock an issue across agents and machines; works with gh-issue-lease
+    Lease(LeaseOptions),
     /// Watch an issue go from spec to merged on this machine, without GitHub
     Demo(DemoOptions),
 }

@@ -11,6 +11,7 @@ mod error;
 mod explain;
 mod history;
 mod init;
+mod lease;
 mod logs;
 mod output;
 mod remedy;
@@ -25,6 +26,8 @@ mod token;
 pub mod tool;
 mod wiring;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -55,7 +58,7 @@ pub fn main() -> ExitCode {
         return supervised(rest);
     }
     keep_environment_private();
-    let args = match Args::try_parse() {
+    let args = match Args::try_parse_from(words(std::env::args_os())) {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
@@ -70,6 +73,16 @@ pub fn main() -> ExitCode {
             error.exit_code()
         }
     }
+}
+
+/// Called by the name of gh-issue-lease it is that: scripts and hooks need not change.
+fn words(mut given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let name = given.next().unwrap_or_else(|| "ghswarm".into());
+    let is_lease = Path::new(&name)
+        .file_stem()
+        .is_some_and(|stem| stem == "gh-issue-lease");
+    let lease = is_lease.then(|| "lease".into());
+    std::iter::once(name).chain(lease).chain(given).collect()
 }
 
 fn run(args: &Args) -> Result<ExitCode, CommandError> {
@@ -94,6 +107,7 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,
             Command::Demo(options) => demo::demo(&env, options).await,
+            Command::Lease(options) => lease::lease(&env, args, options).await,
         }
     })
 }

@@ -13,9 +13,10 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{clone, token, wiring};
 use crate::adapters::clock::SystemClock;
-use crate::adapters::github::GitHubAdapter;
+use crate::adapters::github::{GitHubAdapter, GitHubSettings, READ_RETRIES};
 use crate::config::{self, Config, RepoConfig};
 use crate::model::ids::{RefName, RepoSlug};
+use crate::model::limits::{HTTP_CONNECT_TIMEOUT, HTTP_TIMEOUT};
 use crate::ports::clock::Clock;
 
 /// The variable that names the namespace, as gh-issue-lease has it.
@@ -88,9 +89,44 @@ impl Tool {
 
     /// GitHub, with the token that the loop would use; sends nothing yet.
     pub fn connect(&self, env: &Env) -> Result<Arc<GitHubAdapter>, CommandError> {
+        self.connect_with(env, Patience::default())
+    }
+
+    /// The same, for those who cannot wait so long.
+    pub fn connect_with(
+        &self,
+        env: &Env,
+        patience: Patience,
+    ) -> Result<Arc<GitHubAdapter>, CommandError> {
         let token = token::find(env, &self.config)?;
-        let github = wiring::connect(&self.config, token.secret, self.clock.clone());
+        let settings = GitHubSettings {
+            api_url: self.config.github.api_url.clone(),
+            write_spacing: self.config.github.write_spacing,
+            read_retries: patience.read_retries,
+            connect_timeout: patience.timeout.min(HTTP_CONNECT_TIMEOUT),
+            timeout: patience.timeout,
+            ..GitHubSettings::new(self.slug().clone(), token.secret)
+        };
+        let github = GitHubAdapter::new(settings, self.clock.clone()).map(Arc::new);
         github.map_err(|error| wiring::refused(&error, &self.slug().to_string()))
+    }
+}
+
+/// How long GitHub is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often a read is asked again.
+    pub read_retries: u32,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            read_retries: READ_RETRIES,
+            timeout: HTTP_TIMEOUT,
+        }
     }
 }
 
