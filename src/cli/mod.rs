@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod explain;
 mod history;
+mod hooks;
 mod init;
 mod lease;
 mod logs;
@@ -35,6 +36,7 @@ use clap::Parser;
 use args::{Args, Command};
 use environment::Env;
 use error::{CommandError, Kind};
+use lease::early::Early;
 
 /// Closes `/proc/<pid>/environ`, where the token stands, to other processes of the same user: agents.
 /// Best effort: nothing depends on it.
@@ -50,7 +52,18 @@ fn keep_environment_private() {}
 
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
-    let raw: Vec<String> = std::env::args().skip(1).collect();
+    let words = words(std::env::args_os());
+    let raw: Vec<String> = words
+        .iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    // First of all, since it is waited for before every edit.
+    match lease::early::answer(&raw) {
+        Early::NotAsked => {}
+        Early::Allowed => return ExitCode::SUCCESS,
+        Early::Ask { event, block } => return hooked(&event, block),
+    }
     // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
     if let Some((command, rest)) = raw.split_first()
         && command == "supervise"
@@ -58,7 +71,7 @@ pub fn main() -> ExitCode {
         return supervised(rest);
     }
     keep_environment_private();
-    let args = match Args::try_parse_from(words(std::env::args_os())) {
+    let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
@@ -107,9 +120,23 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,
             Command::Demo(options) => demo::demo(&env, options).await,
+            Command::Hooks(options) => hooks::hooks(&env, options),
             Command::Lease(options) => lease::lease(&env, args, options).await,
         }
     })
+}
+
+/// A hook never stops the work it watches: whatever happens, it ends well.
+fn hooked(event: &lease::early::Event, block: bool) -> ExitCode {
+    let env = Env::read();
+    output::start(0, &env);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(lease::hooks::claude(&env, None, (event, block))),
+        Err(_) => ExitCode::SUCCESS,
+    }
 }
 
 fn supervised(rest: &[String]) -> ExitCode {

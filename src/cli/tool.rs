@@ -58,13 +58,11 @@ impl Tool {
             None => Wanted::of_checkout(here.as_ref())?,
         };
         let file = read_file(env, asked.config)?;
-        let (mut config, home, configured) = match file.and_then(|file| wanted.section(file, asked))
-        {
-            Some((config, home)) => (config, home, true),
-            None => {
-                let (config, home) = defaults(env, &wanted, here.as_ref(), asked.dir)?;
-                (config, home, false)
-            }
+        let section = file.and_then(|file| wanted.section(file, asked));
+        let configured = section.is_some();
+        let (mut config, home) = match section {
+            Some(found) => found,
+            None => defaults(env, &wanted, here.as_ref(), asked.dir)?,
         };
         // The one who asks waits for the answer, and few writes are made.
         config.github.write_spacing = Duration::ZERO;

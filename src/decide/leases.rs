@@ -226,14 +226,13 @@ pub fn reap(
 ) -> Option<Reap> {
     let reading = read_lease(seen.commit, seen.first_seen, now, margins);
     match &reading {
-        LeaseReading::Free | LeaseReading::Tombstone => None,
         LeaseReading::Held { .. } | LeaseReading::Odd { .. } if is_over(&reading) => {
             Some(Reap::Expired)
         }
+        LeaseReading::Free | LeaseReading::Tombstone | LeaseReading::Odd { .. } => None,
         LeaseReading::Held { message, .. } => {
             (open == Some(false) && !by_loop(message)).then_some(Reap::Closed)
         }
-        LeaseReading::Odd { .. } => None,
     }
 }
 

@@ -11,6 +11,10 @@ Exit status: 0 done, won, or degraded (GitHub cannot be asked: go on without a l
 another; 2 wrong usage; 3 AGENT_ID is not set; 4 the repository cannot be leased in; 10 (next) the
 queue is drained. Hooks always end with 0.
 
+--json prints `verb` and `outcome` (won, held, renewed, released, nothing, drained, allowed, blocked,
+degraded, refused, no_identity) and what belongs to it: `issue`, `title`, `holder`, `stolen_from`,
+`leases`, `reaped`, `reason`.
+
 Variables: AGENT_ID, AGENT_LEASE_TTL_MIN (240), ISSUE_LEASE_NAMESPACE (leases),
 GH_ISSUE_LEASE_MAX_RETRY, GH_REPO, GH_HOST, GITHUB_API_URL, GITHUB_TOKEN or GH_TOKEN.";
 
@@ -99,7 +103,7 @@ pub struct NextOptions {
     /// Leave out issues that an open one blocks
     #[arg(long)]
     pub skip_blocked: bool,
-    /// Minutes until others may have it (default: AGENT_LEASE_TTL_MIN)
+    /// Minutes until others may have it (default: `AGENT_LEASE_TTL_MIN`)
     #[arg(long, value_name = "MIN", value_parser = clap::value_parser!(u64).range(1..=1440))]
     pub ttl: Option<u64>,
 }

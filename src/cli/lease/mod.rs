@@ -2,6 +2,9 @@
 //! of gh-issue-lease, whose leases it respects and which respects ours.
 
 mod args;
+mod checkout;
+pub mod early;
+pub mod hooks;
 mod said;
 mod session;
 
@@ -15,6 +18,7 @@ use crate::engine::leases::{Filter, ReleaseOutcome, Taken, Won};
 use crate::model::ids::IssueNumber;
 pub use args::LeaseOptions;
 use args::{NextOptions, Verb};
+use checkout::Checkout;
 use said::Said;
 use session::{Session, Trouble};
 
@@ -47,14 +51,25 @@ pub async fn lease(
         Verb::Renew { issue } => call.renew(*issue).await,
         Verb::Status { issue } => call.status(*issue).await,
         Verb::Reap => call.reap().await,
-        Verb::GuardPush { .. } | Verb::Hook | Verb::CodexHook { .. } | Verb::ClaudeHook { .. } => {
-            Ok(Said::new("hook"))
+        Verb::GuardPush { branch } => Ok(call.guard_push(branch).await),
+        Verb::Hook => Ok(call.hook(&[]).await),
+        Verb::CodexHook { event } => Ok(call.hook(event).await),
+        Verb::ClaudeHook { block } => {
+            let event = early::Event::read();
+            return Ok(hooks::claude(env, Some(args), (&event, *block)).await);
         }
     };
     match said {
         Ok(said) => said.print(options.json),
         Err(Trouble::Degraded(why)) => call.degraded(&why).print(options.json),
-        Err(Trouble::Failed(error)) => Err(error),
+        Err(Trouble::Failed(error)) => {
+            if options.json {
+                let reason = session::in_one_line(&error);
+                let said = call.said().field("outcome", "refused");
+                said.field("reason", reason).print(true)?;
+            }
+            Err(error)
+        }
     }
 }
 
@@ -130,6 +145,15 @@ impl Call<'_> {
         }
         let session = self.open()?;
         let released = session.ask(async |leases| leases.release(issue).await);
+        // An edit must not be let through by a note that is no longer true.
+        if let Some(here) = std::env::current_dir()
+            .ok()
+            .as_deref()
+            .and_then(Checkout::around)
+            && here.note().is_some_and(|note| note.issue == issue)
+        {
+            here.forget();
+        }
         let nothing = |said: Said| said.line("no lease to release").outcome("nothing", issue);
         Ok(match released.await? {
             ReleaseOutcome::Released => self.said().line("released").outcome("released", issue),
@@ -237,20 +261,19 @@ impl Call<'_> {
             .said()
             .field("outcome", "degraded")
             .field("reason", why)
-            .warn(&format!(
-                "leasing is not possible now: {why}\nwarning: going on WITHOUT a lease; others may work on the \
-                 same issue"
-            ));
+            .warn(&format!("leasing is not possible now: {why}"));
+        let without = "going on WITHOUT a lease; others may work on the same issue";
         match &self.options.verb {
-            // Standard output is for the number alone, or for leases.
-            Verb::Next(_) | Verb::Mine | Verb::Status { .. } | Verb::Reap => said,
+            Verb::Mine | Verb::Status { .. } | Verb::Reap => said,
+            // Standard output is for the number alone.
+            Verb::Next(_) => said.warn(without),
+            Verb::Release { .. } => said.line("degraded"),
             Verb::Claim { .. }
-            | Verb::Release { .. }
             | Verb::Renew { .. }
             | Verb::GuardPush { .. }
             | Verb::Hook
             | Verb::CodexHook { .. }
-            | Verb::ClaudeHook { .. } => said.line("degraded"),
+            | Verb::ClaudeHook { .. } => said.line("degraded").warn(without),
         }
     }
 }

@@ -105,7 +105,8 @@ impl Session {
     /// Finds the repository and the token; sends nothing.
     pub fn open(env: &Env, asked: Asked<'_>, patience: Patience) -> Result<Self, Trouble> {
         let ttl_min = ttl_min(env).map_err(Trouble::Failed)?;
-        let tool = Tool::find(env, asked).map_err(Trouble::Failed)?;
+        // 3, the status of a wrong configuration, means here that there is no identity.
+        let tool = Tool::find(env, asked).map_err(|error| Trouble::Failed(error.into_outside()))?;
         let github = tool
             .connect_with(env, patience)
             .map_err(|error| Trouble::Degraded(in_one_line(&error)))?;
@@ -176,7 +177,7 @@ fn retries(env: &Env) -> Option<u32> {
 }
 
 /// An error with its cause, for one line of a warning.
-fn in_one_line(error: &CommandError) -> String {
+pub fn in_one_line(error: &CommandError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

@@ -46,7 +46,7 @@ fn seen(commit: &LeaseCommit) -> Seen<'_> {
 fn epoch(take: &Take) -> i64 {
     match take {
         Take::Write(Write::Fresh { epoch, .. }) => epoch.0,
-        other => panic!("{other:?}"),
+        Take::Mine | Take::Held(_) | Take::Write(Write::Again(_)) => panic!("{take:?}"),
     }
 }
 

@@ -149,5 +149,5 @@ fn fits(issue: &OpenIssue, filter: &Filter) -> bool {
         && filter
             .milestone
             .is_none_or(|wanted| issue.milestone == Some(wanted))
-        && !(filter.unassigned && !issue.listed.assignees.is_empty())
+        && (!filter.unassigned || issue.listed.assignees.is_empty())
 }

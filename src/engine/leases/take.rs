@@ -75,12 +75,12 @@ impl Leases {
             mut commit,
             tree,
         } = start;
-        let mut wrote: Option<Won> = None;
+        let mut unanswered: Option<Won> = None;
         for _ in 0..ROUNDS_MAX {
             let asker = self.asker(at);
             let write = match take(self.seen(commit.as_ref(), at), &asker, intent) {
                 // After a write whose answer was lost this says that it happened.
-                Take::Mine => return Ok(Taken::Won(wrote.unwrap_or(Won::Already))),
+                Take::Mine => return Ok(Taken::Won(unanswered.unwrap_or(Won::Already))),
                 Take::Held(holder) => return Ok(Taken::Held(holder)),
                 Take::Write(write) => write,
             };
@@ -97,7 +97,7 @@ impl Leases {
             match self.write(&new, &name, before).await {
                 Ok(SwapOutcome::Swapped) => return Ok(Taken::Won(won)),
                 Ok(SwapOutcome::Stale) => {}
-                Err(PortError::Unknown { .. }) => wrote = Some(won),
+                Err(PortError::Unknown { .. }) => unanswered = Some(won),
                 Err(error) => return Err(error),
             }
             (at, commit) = self.read(&name).await?;
