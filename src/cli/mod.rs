@@ -14,6 +14,7 @@ mod hooks;
 mod init;
 mod lease;
 mod logs;
+mod mutex;
 mod output;
 mod remedy;
 mod resume;
@@ -53,32 +54,37 @@ fn keep_environment_private() {}
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
     let words = words(std::env::args_os());
-    let raw: Vec<String> = words
-        .iter()
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let raw = words.get(1..).unwrap_or_default();
     // First of all, since it is waited for before every edit.
-    match lease::early::answer(&raw) {
+    match lease::early::answer(raw) {
         Early::NotAsked => {}
         Early::Allowed => return ExitCode::SUCCESS,
         Early::Ask { event, block } => return hooked(&event, block),
     }
-    // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
-    if let Some((command, rest)) = raw.split_first()
-        && command == "supervise"
-    {
-        return supervised(rest);
+    if let Some((command, rest)) = raw.split_first() {
+        // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
+        if command == "supervise" {
+            return supervised(rest);
+        }
+        // It stands in front of short commands, so it does not pay for the parser of the others.
+        if command == "mutex"
+            && let Some(options) = mutex::quick_options(rest)
+        {
+            return finish(|| mutex::mutex(&options));
+        }
     }
     keep_environment_private();
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
+    match Args::try_parse_from(words) {
+        Ok(args) => finish(|| run(&args)),
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
         }
-    };
-    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&args)));
+    }
+}
+
+fn finish(command: impl FnOnce() -> Result<ExitCode, CommandError>) -> ExitCode {
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(command));
     match ran.unwrap_or_else(|_| Err(CommandError::new(Kind::Bug, "ghswarm broke off"))) {
         Ok(code) => code,
         Err(error) => {
@@ -99,6 +105,9 @@ fn words(mut given: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    if let Command::Mutex(options) = &args.command {
+        return mutex::mutex(options);
+    }
     let env = Env::read();
     output::start(args.verbose, &env);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -122,6 +131,7 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Demo(options) => demo::demo(&env, options).await,
             Command::Hooks(options) => hooks::hooks(&env, options),
             Command::Lease(options) => lease::lease(&env, args, options).await,
+            Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
         }
     })
 }
@@ -130,17 +140,23 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
 fn hooked(event: &lease::early::Event, block: bool) -> ExitCode {
     let env = Env::read();
     output::start(0, &env);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(lease::hooks::claude(&env, None, (event, block))),
-        Err(_) => ExitCode::SUCCESS,
-    }
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
+        Some(runtime.block_on(lease::hooks::claude(&env, None, (event, block))))
+    };
+    let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask));
+    asked.ok().flatten().unwrap_or(ExitCode::SUCCESS)
 }
 
-fn supervised(rest: &[String]) -> ExitCode {
-    match supervise::supervise(rest, &wiring::connect_supervisor) {
+fn supervised(rest: &[OsString]) -> ExitCode {
+    let rest: Vec<String> = rest
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match supervise::supervise(&rest, &wiring::connect_supervisor) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             supervise::complain(&error);

@@ -221,6 +221,24 @@ impl Wanted {
         })
     }
 
+    /// The server that the remote tells, which the user's token may see without being asked: GitHub's own.
+    /// Whoever can write into the clone, an agent for one, can change the remote.
+    fn trusted_api(&self) -> Result<String, CommandError> {
+        let told = self
+            .api_url
+            .clone()
+            .unwrap_or_else(|| api_of_host("github.com"));
+        let host = told.strip_prefix("https://").unwrap_or_default();
+        if host == "api.github.com" || (host.ends_with(".ghe.com") && !host.contains('/')) {
+            return Ok(told);
+        }
+        let shown = told.trim_end_matches("/api/v3");
+        let what = format!("the clone's remote leads to `{shown}`, which nobody else has named");
+        Err(CommandError::new(Kind::Usage, what)
+            .hint("your token goes there only if you say so: GH_HOST=HOST, or GITHUB_API_URL=URL")
+            .hint("or name the repository in the configuration: ghswarm init"))
+    }
+
     /// The configuration's section for it; of several the one whose clone the directory is in.
     fn section(&self, file: Config, asked: Asked<'_>) -> Option<(RepoConfig, PathBuf)> {
         let slug = self.slug.to_string();
@@ -256,13 +274,15 @@ fn defaults(
     here: Option<&Checkout>,
     dir: &Path,
 ) -> Result<(RepoConfig, PathBuf), CommandError> {
-    let api_url = env
+    let named = env
         .get("GITHUB_API_URL")
         .filter(|_| wanted.host.is_none())
         .or_else(|| wanted.host.as_deref().map(api_of_host))
-        .or_else(|| env.get("GH_HOST").as_deref().map(api_of_host))
-        .or_else(|| wanted.api_url.clone())
-        .unwrap_or_else(|| api_of_host("github.com"));
+        .or_else(|| env.get("GH_HOST").as_deref().map(api_of_host));
+    let api_url = match named {
+        Some(named) => named,
+        None => wanted.trusted_api()?,
+    };
     let path = here.map_or(dir, |here| &here.top).display().to_string();
     // In the file `${` begins a variable.
     let text = |text: &str| serde_json::Value::from(text.replace("${", "$${")).to_string();

@@ -2,6 +2,7 @@
 //! log, no request and no other program, as long as the note says that the agent holds its issue. Whatever it
 //! cannot answer from two small files goes the long way.
 
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -54,11 +55,12 @@ pub enum Early {
 
 /// Answers `lease claude-hook [--block]`; `words` are the arguments after the program's name, `lease` put before
 /// them where the name says so.
-pub fn answer(words: &[String]) -> Early {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let block = match words.as_slice() {
-        ["lease", "claude-hook"] => false,
-        ["lease", "claude-hook", "--block"] => true,
+pub fn answer(words: &[OsString]) -> Early {
+    let block = match words {
+        [lease, hook] if lease == "lease" && hook == "claude-hook" => false,
+        [lease, hook, block] if lease == "lease" && hook == "claude-hook" && block == "--block" => {
+            true
+        }
         _ => return Early::NotAsked,
     };
     let event = Event::read();

@@ -303,6 +303,7 @@ fn show_claim() {
 fn checkpoint_behind() {
     let mut given = implementing(None);
     given.checkpoint.as_mut().unwrap().state.rev -= 1;
+    given.brought_by = Some("op");
     check(&given, "update checkpoint: the checkpoint is behind");
 }
 

@@ -147,7 +147,12 @@ impl GitHub for Gated {
     ) -> PortResult<String> {
         never()
     }
-    async fn add_labels(&self, _: &ClaimProof, _: IssueNumber, _: &[String]) -> PortResult<()> {
+    async fn add_labels(
+        &self,
+        _: &ClaimProof,
+        _: IssueNumber,
+        _: &[String],
+    ) -> PortResult<Vec<String>> {
         never()
     }
     async fn remove_label(&self, _: &ClaimProof, _: IssueNumber, _: &str) -> PortResult<()> {

@@ -282,6 +282,11 @@ fn a_repository_that_refuses_says_its_name_and_does_not_look_won() {
     hub.repo.archive();
     pages.push(page(&hub, &[("a", "claim 1")]));
     let hub = Hub::new();
+    let file = hub.dir.path().join("user/.ghswarm.yaml");
+    std::fs::write(&file, "repositories: 3\n").unwrap();
+    let broken = page(&hub, &[("a", "claim 1 --json")]);
+    pages.push(broken.replace(&hub.dir.path().display().to_string(), "[DIR]"));
+    std::fs::remove_file(file).unwrap();
     pages.push(page(
         &hub,
         &[
