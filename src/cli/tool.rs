@@ -69,7 +69,10 @@ impl Tool {
         if let Some(named) = env.get(NAMESPACE) {
             config.lease.namespace = namespace(&named)?;
         }
-        let is_ours = |here: &Checkout| here.remote_slug().is_some_and(|slug| slug == wanted.slug);
+        let is_ours = |here: &Checkout| {
+            let slug = here.remote_slug().map(|slug| slug.to_string());
+            slug.is_some_and(|slug| slug.eq_ignore_ascii_case(&wanted.slug.to_string()))
+        };
         let clone = here.filter(|here| named.is_none() || is_ours(here));
         Ok(Self {
             config,

@@ -78,8 +78,9 @@ pub fn answer(words: &[OsString]) -> Early {
 fn is_fine(cwd: Option<&Path>) -> bool {
     let owner = std::env::var("AGENT_ID").unwrap_or_default();
     let owner = owner.trim();
-    let here = std::env::current_dir().ok();
-    let Some(checkout) = cwd.or(here.as_deref()).and_then(Checkout::around) else {
+    let around = cwd.map(Checkout::around);
+    let around = around.unwrap_or_else(|| Checkout::around(&std::env::current_dir().ok()?));
+    let Some(checkout) = around else {
         return true;
     };
     let Some(issue) = checkout.issue() else {
