@@ -114,7 +114,7 @@ pub async fn open_repository(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let github = connect(config, token.secret.clone(), clock.clone())
         .map_err(|error| refused(&error, &config.alias))?;
-    let memory = memory(home, config, &token.secret);
+    let memory = memory(&home.path, config, &token.secret);
     let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
         .await
         .map_err(|error| refused(&error, &config.alias))?;
@@ -193,11 +193,11 @@ pub fn connect(
 }
 
 /// Derived data: one folder for each repository and token, since what was seen depends on who looked.
-pub fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
+pub fn memory(home: &Path, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
     let who = format!("{} {}", config.github.api_url, token.expose_secret());
     let who = crate::model::trust::text_hash("memory", &who);
     let name = format!("{}__{}-{}", config.repo.owner, config.repo.name, &who[..8]);
-    Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
+    Arc::new(FileMemory::new(&home.join("repositories").join(name)))
 }
 
 /// How the clone is worked on.

@@ -15,6 +15,7 @@ use crate::adapters::clock::SystemClock;
 use crate::adapters::git::CliGit;
 use crate::adapters::locks::Home;
 use crate::config::RepoConfig;
+use crate::engine::keep_repository;
 use crate::engine::probe::{
     Check, ProbeParts, ProbeReport, Verdict, WayReport, probe as try_ways, remember_way,
 };
@@ -167,7 +168,8 @@ impl Probed {
             Err(error) => return Err(refused(&error)),
         };
         if let Some(way) = report.to_remember() {
-            let memory = wiring::memory(home, config, &token.secret);
+            let memory = wiring::memory(&home.path, config, &token.secret);
+            keep_repository(&*memory, clock.now(), &config.repo, &facts);
             remember_way(&*memory, way);
             self.remembered = true;
         }

@@ -90,6 +90,20 @@ fn an_issue_is_carried_to_done_by_git_push_alone_and_its_supervisor_renews_so() 
     assert_eq!(found[0]["remembered"], true);
     let from = world.asked();
     let issue = world.open_issue("Do it", &body("[]"));
+    let lease = |words: &[&str]| {
+        let mut command = home.ghswarm(words);
+        let command = command.env("AGENT_ID", "7f3a").current_dir(&home.clone);
+        page(&command.output().unwrap())
+    };
+    let number = issue.to_string();
+    for verb in ["claim", "release"] {
+        let said = lease(&["lease", verb, &number]);
+        assert!(said.ends_with("exit status 0"), "{said}");
+    }
+    assert!(
+        world.count(from, &[Op::GitPush]) >= 2,
+        "a tool begins with the way, too"
+    );
     world.hold("implement");
     assert_eq!(home.cycle().outcome(issue), "running");
     world.until_begun("implement", 1);
