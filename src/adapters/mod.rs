@@ -10,4 +10,5 @@ pub mod github;
 pub mod locks;
 pub mod memory;
 pub mod mutex;
+mod own;
 pub mod processes;

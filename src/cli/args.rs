@@ -281,6 +281,10 @@ pub struct DoctorOptions {
     /// Mend what can be mended: create missing labels
     #[arg(long)]
     pub fix: bool,
+    /// Try on GitHub by which ways refs can be moved, and remember the best for `cycle` and `loop`:
+    /// writes throwaway refs under `refs/NAMESPACE/probe-*` and removes them again
+    #[arg(long, conflicts_with = "fix")]
+    pub probe: bool,
     /// Only this repository (its alias in the configuration)
     #[arg(long, value_name = "ALIAS")]
     pub repository: Option<String>,

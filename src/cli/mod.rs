@@ -9,6 +9,7 @@ mod doctor;
 mod environment;
 mod error;
 mod explain;
+mod handoff;
 mod history;
 mod hooks;
 mod init;
@@ -156,7 +157,7 @@ fn supervised(rest: &[OsString]) -> ExitCode {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    match supervise::supervise(&rest, &wiring::connect_supervisor) {
+    match supervise::supervise(&rest, &handoff::connect_supervisor) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             supervise::complain(&error);

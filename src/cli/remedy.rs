@@ -95,6 +95,10 @@ pub fn repository(reason: &str) -> String {
         "repository_archived" => "unarchive the repository in its settings on GitHub",
         "repository_empty" => "push a first commit to the repository",
         "no_contents_write" => "give the token write access to the repository's contents",
+        "refs_restricted" => {
+            "let GitHub's rulesets, or the server's hooks, allow refs under the `lease.namespace` of the \
+             configuration (refs/leases/**)"
+        }
         "base_missing" => "push the base branch, or mend `base_branch` in the configuration",
         _ => "look at the repository's settings on GitHub",
     }

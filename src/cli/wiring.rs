@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use base64::Engine as _;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::{Deserialize, Serialize};
 
 use super::environment::Env;
 use super::error::{CommandError, Kind};
+use super::handoff::Handoff;
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::events::{NoEvents, SqliteEvents};
@@ -23,28 +21,20 @@ use crate::adapters::memory::FileMemory;
 use crate::adapters::processes::ProcessRuns;
 use crate::comments::redact::{Redactor, names_a_secret};
 use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
+use crate::engine::probe::remembered_way;
 use crate::engine::{
     AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
 };
-use crate::model::ids::{IssueNumber, RepoSlug};
+use crate::model::ids::IssueNumber;
+use crate::model::lease::Way;
 use crate::model::repo::Repository;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
-use crate::ports::github::GitHub;
 use crate::ports::memory::Memory;
 use crate::ports::{PortError, Refusal};
 
 /// Name of the file in which a reviewer asks for changes.
 const REVIEW_FILE: &str = ".agent_review.md";
-
-/// What a supervisor is told through its pipe.
-#[derive(Serialize, Deserialize)]
-struct Handoff {
-    api_url: String,
-    slug: RepoSlug,
-    node_id: String,
-    token: String,
-}
 
 /// Reads and checks the configuration.
 pub fn load_config(env: &Env, flag: Option<&Path>) -> Result<Config, CommandError> {
@@ -124,18 +114,21 @@ pub async fn open_repository(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let github = connect(config, token.secret.clone(), clock.clone())
         .map_err(|error| refused(&error, &config.alias))?;
-    let memory = memory(home, config, &token.secret);
+    let memory = memory(&home.path, config, &token.secret);
     let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
         .await
         .map_err(|error| refused(&error, &config.alias))?;
     github.remember_node_id(&facts.node_id);
     clone::belongs(config, &origin, &facts.slug)?;
+    let git_settings = git_settings(env, home, config, &facts, &token.secret);
+    let git = Arc::new(CliGit::new(git_settings.clone(), clock.clone()));
+    github.push_refs_through(git.clone());
+    let way = remembered_way(&*memory).unwrap_or(Way::GraphQl);
+    github.set_way(way);
+    let handoff = Handoff::new(config, &facts, &token.secret, way, (&git_settings, env));
     let world = World {
-        git: Arc::new(CliGit::new(
-            git_settings(env, home, config, &facts, &token.secret),
-            clock.clone(),
-        )),
-        runs: Arc::new(runs(env, home, config, &facts, &token.secret)?),
+        git,
+        runs: Arc::new(runs(env, home, &facts, &handoff)?),
         folders: Arc::new(LocalFolders::new(
             &home.path,
             run_root(env).as_deref(),
@@ -176,6 +169,7 @@ fn refusal(error: &PortError, what: String) -> CommandError {
             "check `repo` in the configuration, and that the token may see that repository"
         }
         Some(Refusal::Forbidden) => "the token may not do this: check its scopes and its expiry",
+        Some(Refusal::RefsRestricted) => "see by which ways refs move here: ghswarm doctor --probe",
         Some(Refusal::Local) => {
             "this machine refused, not GitHub: mend what the cause names, then run the command again"
         }
@@ -199,11 +193,11 @@ pub fn connect(
 }
 
 /// Derived data: one folder for each repository and token, since what was seen depends on who looked.
-fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
+pub fn memory(home: &Path, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
     let who = format!("{} {}", config.github.api_url, token.expose_secret());
     let who = crate::model::trust::text_hash("memory", &who);
     let name = format!("{}__{}-{}", config.repo.owner, config.repo.name, &who[..8]);
-    Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
+    Arc::new(FileMemory::new(&home.join("repositories").join(name)))
 }
 
 /// How the clone is worked on.
@@ -243,19 +237,12 @@ pub fn run_root(env: &Env) -> Option<PathBuf> {
 fn runs(
     env: &Env,
     home: &Home,
-    config: &RepoConfig,
     facts: &Repository,
-    token: &SecretString,
+    handoff: &Handoff,
 ) -> Result<ProcessRuns, CommandError> {
     let exe = std::env::current_exe()
         .map_err(|error| CommandError::outside("cannot find this program's own file", error))?;
-    let handoff = Handoff {
-        api_url: config.github.api_url.clone(),
-        slug: config.repo.clone(),
-        node_id: facts.node_id.clone(),
-        token: token.expose_secret().to_owned(),
-    };
-    let handoff = serde_json::to_vec(&handoff)
+    let handoff = serde_json::to_vec(handoff)
         .map_err(|error| CommandError::bug("cannot write a handoff", error))?;
     let root = run_root(env).unwrap_or_else(|| home.path.join("runs"));
     Ok(ProcessRuns::new(
@@ -337,23 +324,4 @@ fn host_name() -> String {
         .nodename()
         .to_string_lossy()
         .into_owned()
-}
-
-/// The GitHub of a supervisor, from what was handed over.
-pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHub>>> {
-    if handoff == b"{}" {
-        return Ok(None);
-    }
-    let handoff: Handoff = serde_json::from_slice(handoff).context("the handoff is damaged")?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let token = SecretString::from(handoff.token);
-    let settings = GitHubSettings {
-        api_url: handoff.api_url,
-        // A renewal must not wait behind a spacing meant for the engine's writes.
-        write_spacing: Duration::ZERO,
-        ..GitHubSettings::new(handoff.slug, token)
-    };
-    let adapter = GitHubAdapter::new(settings, clock)?;
-    adapter.remember_node_id(&handoff.node_id);
-    Ok(Some(Arc::new(adapter)))
 }

@@ -8,6 +8,7 @@ pub mod leases;
 mod listing;
 mod observe;
 mod perform;
+pub mod probe;
 pub mod renew;
 pub mod settings;
 pub mod step;
@@ -16,7 +17,7 @@ mod trouble;
 
 pub use cycle::{CycleReport, IssueReport};
 pub use explain::Explained;
-pub use observe::kept_repository;
+pub use observe::{keep_repository, kept_repository, last_seen_repository};
 pub use settings::{AgentSettings, GithubAccess, RepoEngine, Settings, Target, World};
 pub use step::StepOutcome;
 pub use trouble::Remembered;

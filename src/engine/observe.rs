@@ -54,13 +54,32 @@ pub async fn kept_repository(
     now: Timestamp,
     slug: &RepoSlug,
 ) -> PortResult<Repository> {
-    let kept = memory.load("repository");
-    let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
     let young = |kept: &KeptFacts| now >= kept.at && now < kept.at + REPO_FACTS_FOR;
-    if let Some(kept) = kept.filter(|kept| kept.asked_as == *slug && young(kept)) {
+    if let Some(kept) = load_kept(memory, slug).filter(young) {
         return Ok(kept.repository);
     }
     let repository = github.repository().await?;
+    keep_repository(memory, now, slug, &repository);
+    Ok(repository)
+}
+
+fn load_kept(memory: &dyn Memory, slug: &RepoSlug) -> Option<KeptFacts> {
+    let kept: KeptFacts = serde_json::from_str(&memory.load("repository")?).ok()?;
+    (kept.asked_as == *slug).then_some(kept)
+}
+
+/// The facts as they were last seen, however long ago: for what does not change, such as the id.
+pub fn last_seen_repository(memory: &dyn Memory, slug: &RepoSlug) -> Option<Repository> {
+    load_kept(memory, slug).map(|kept| kept.repository)
+}
+
+/// Keeps what GitHub has just said.
+pub fn keep_repository(
+    memory: &dyn Memory,
+    now: Timestamp,
+    slug: &RepoSlug,
+    repository: &Repository,
+) {
     let kept = KeptFacts {
         at: now,
         asked_as: slug.clone(),
@@ -69,7 +88,6 @@ pub async fn kept_repository(
     if let Ok(text) = serde_json::to_string(&kept) {
         memory.save("repository", &text);
     }
-    Ok(repository)
 }
 
 impl RepoEngine {

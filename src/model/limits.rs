@@ -36,6 +36,9 @@ pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
 /// Repository facts are asked again after this.
 pub const REPO_FACTS_FOR: Duration = Duration::from_secs(3600);
 
+/// A ref of a probe that is older was left by one that was killed: a probe takes a minute or two.
+pub const PROBE_LEFTOVER_AFTER: Duration = Duration::from_secs(3600);
+
 /// How long a step waits for a run that it asked to end; kill graces are 10 s by default.
 pub const STOP_WAIT_MAX: Duration = Duration::from_secs(20);
 
@@ -54,6 +57,10 @@ pub const GIT_LOCAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A fetch or push that takes longer is given up; large repositories need minutes.
 pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// A push that moves lease refs carries one small commit; what takes longer is not coming back before the
+/// lease's next renewal, whose look then says how it went.
+pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Timeouts of one API request.
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

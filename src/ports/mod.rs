@@ -10,6 +10,7 @@ pub mod git;
 pub mod github;
 pub mod memory;
 pub mod processes;
+pub mod ref_ways;
 pub mod runs;
 
 use crate::model::ids::Timestamp;

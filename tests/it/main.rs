@@ -19,6 +19,7 @@ mod interleave;
 mod lease;
 mod lease_races;
 mod mutex;
+mod probe;
 mod processes;
 mod random;
 mod stories;

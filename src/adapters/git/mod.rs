@@ -9,6 +9,7 @@ mod commit;
 mod door;
 mod look;
 mod place;
+mod refs;
 mod remote;
 mod salvage;
 mod serial;
@@ -26,7 +27,7 @@ use tokio::sync::OnceCell;
 
 use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
-use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT};
+use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT};
 use crate::model::local::Worktree;
 use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
@@ -104,6 +105,7 @@ pub struct CliGit {
     common: OnceCell<PathBuf>,
     ssh: OnceCell<Option<OsString>>,
     serial: serial::Serial,
+    refs_serial: serial::Serial,
 }
 
 impl CliGit {
@@ -115,7 +117,16 @@ impl CliGit {
             remote_env: environment(&settings),
         };
         Self {
-            serial: serial::Serial::new(settings.network_timeout, Arc::clone(&clock)),
+            serial: serial::Serial::new(
+                "ghswarm.lock",
+                settings.network_timeout,
+                Arc::clone(&clock),
+            ),
+            refs_serial: serial::Serial::new(
+                "ghswarm-refs.lock",
+                GIT_REFS_TIMEOUT,
+                Arc::clone(&clock),
+            ),
             settings,
             runner,
             clock,

@@ -15,6 +15,7 @@ mod merge;
 pub mod model;
 mod port;
 mod prs;
+mod ref_ways;
 mod refs;
 mod repo;
 mod repo_git;

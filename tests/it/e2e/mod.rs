@@ -14,6 +14,7 @@ mod demo;
 mod frozen;
 mod kill;
 mod planted;
+mod probe;
 mod proxy;
 mod race;
 mod requests;
