@@ -37,6 +37,15 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::ClaimedByComment { url, .. } => {
             format!("comment `Session lock released` on the issue, or delete {url}")
         }
+        Why::ClaimedByHand { .. } => format!(
+            "go on there; give it back when done: ghswarm claim release {issue} --merged PR (or \
+             --abandoned REASON, --blocked REASON)"
+        ),
+        Why::ClaimedByLoop { .. } => format!(
+            "watch it: ghswarm logs {issue} -f; to stop it, put the label `{}` on",
+            labels.hold
+        ),
+        Why::EarlierClaim { .. } => "take another issue: ghswarm board".to_owned(),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
         Why::Backoff { until } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
@@ -60,6 +69,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::LeaseExpired { .. }
         | Why::ClaimLost
         | Why::ClaimWithoutLease
+        | Why::HandClaimStale { .. }
         | Why::LeaseAges
         | Why::SlotNeeded
         | Why::NothingUnderClaim

@@ -1,6 +1,7 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
-use crate::model::comment::{LockBy, lock_markers};
+use crate::model::claim::Displaced;
+use crate::model::comment::LockBy;
 use crate::model::ids::{Login, RefName, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{
@@ -59,37 +60,114 @@ impl View<'_> {
             let until = until_expired(&why);
             return Decision::Wait { until, why };
         }
+        match self.plan(slot) {
+            Err(why) => Decision::wait(why),
+            Ok(plan) => {
+                let why = match &plan.stolen_from {
+                    Some(stolen) => Why::LeaseExpired {
+                        holder: stolen.holder.clone(),
+                    },
+                    None => Why::FreeToClaim,
+                };
+                Decision::act(Effect::Claim(plan), why)
+            }
+        }
+    }
+
+    /// How the lease is taken from what was read; the error is what is missing for it.
+    fn plan(&self, slot: Slot) -> Result<ClaimPlan, Why> {
         let slot = match slot {
             Slot::NotNeeded => self.slot_of_the_dead(),
-            Slot::Needed => match self.free_slot() {
-                Some(slot) => Some(slot),
-                None => {
-                    return Decision::wait(Why::NoSlot {
-                        slots: self.policy.slots,
-                    });
-                }
-            },
+            Slot::Needed => Some(self.free_slot().ok_or(Why::NoSlot {
+                slots: self.policy.slots,
+            })?),
         };
-        let Some(base) = &self.seen.look.base else {
-            return Decision::wait(Why::RepositoryUnusable {
-                reason: "base_missing".to_owned(),
-            });
-        };
+        let base = self.seen.look.base.as_ref();
+        let base = base.ok_or_else(|| Why::RepositoryUnusable {
+            reason: "base_missing".to_owned(),
+        })?;
         let from = self.lease_commit().cloned();
-        let plan = ClaimPlan {
+        Ok(ClaimPlan {
             stolen_from: self.displaced(from.as_ref()),
             epoch: next_epoch(from.as_ref(), self.now),
             from,
             slot,
             tree: base.tree.clone(),
+        })
+    }
+
+    /// How a claim by hand takes the lease: no slot, since it starts no run.
+    pub fn plan_by_hand(&self) -> Result<ClaimPlan, Why> {
+        self.plan(Slot::NotNeeded)
+    }
+
+    /// What forbids a claim by hand before it has the lease: whatever nobody may order away first.
+    pub fn refuses_hand(&self) -> Option<Why> {
+        self.refuses_anybody()
+            .or_else(|| self.refused_by_gate())
+            .or_else(|| self.colleague_in_the_way())
+    }
+
+    /// The same once the lease is won, on what was read after that. What our own claim shows does not
+    /// stand in its own way.
+    pub fn refuses_hand_once_won(&self) -> Option<Why> {
+        self.refuses_anybody()
+            .or_else(|| self.assignee_in_the_way())
+            .or_else(|| self.pull_request_in_the_way())
+            .or_else(|| self.marker_in_the_way())
+            .or_else(|| self.colleague_in_the_way())
+    }
+
+    /// What forbids every claim, ordered or not.
+    pub fn refuses_anybody(&self) -> Option<Why> {
+        if !self.issue.open {
+            return Some(Why::IssueClosed);
+        }
+        if self.policy.labels.held(&self.issue.labels) {
+            return Some(Why::OnHold);
+        }
+        super::guards::unusable(self)
+    }
+
+    /// An open pull request of our branch's name that somebody else opened. The loop hands its own over
+    /// from home to home; a person who comes by hand would work on what another one has in flight.
+    fn colleague_in_the_way(&self) -> Option<Why> {
+        let ours = |author: &crate::model::issue::Actor| author.login == *self.operator();
+        let pr = self.pr_of_branch()?;
+        let foreign = !pr.author.as_ref().is_some_and(ours);
+        foreign.then(|| Why::OtherPullRequest {
+            pr: pr.number,
+            url: pr.url.clone(),
+        })
+    }
+
+    /// Whose claim goes away with ours. `None`: nobody's. `order`: a person said that it shall.
+    pub fn displaces(&self, order: TakeOver) -> Option<Displaced> {
+        let holding = self.holding();
+        let dead = self.lease_commit().and_then(|commit| self.displaced(Some(commit)));
+        let unassign = match order {
+            TakeOver::No => self.stale_assignees(),
+            TakeOver::Ordered => self.foreign_assignees(),
         };
-        let why = match &plan.stolen_from {
-            Some(stolen) => Why::LeaseExpired {
-                holder: stolen.holder.clone(),
-            },
-            None => Why::FreeToClaim,
+        let known = holding
+            .as_ref()
+            .map(|held| (held.who.clone(), held.since))
+            .or_else(|| dead.map(|stolen| (stolen.holder, Some(stolen.since))))
+            .or_else(|| unassign.first().map(|login| (format!("@{login}"), None)));
+        let (who, since) = known?;
+        let live = holding.as_ref().is_some_and(|held| !held.stale);
+        let because = if order == TakeOver::Ordered && (live || holding.is_none()) {
+            format!("@{} ordered it (`--take-over`)", self.operator())
+        } else {
+            "its session had ended".to_owned()
         };
-        Decision::act(Effect::Claim(plan), why)
+        Some(Displaced {
+            who,
+            since,
+            because,
+            unassign,
+            by_order: order == TakeOver::Ordered && live,
+        })
     }
 
     /// Whose expired lease a claim would take over.
@@ -162,23 +240,12 @@ impl View<'_> {
             .collect()
     }
 
-    /// Assignees of loop claims that have no live lease any more: they come off with the reclaim.
+    /// Assignees of claims that are dead: they come off with the reclaim.
     pub(super) fn stale_assignees(&self) -> Vec<Login> {
-        let markers: Vec<_> = self
-            .seen
-            .look
-            .comments
-            .iter()
-            .filter(|comment| self.counts(comment))
-            .flat_map(|comment| lock_markers(&comment.body, &self.policy.marker))
-            .collect();
+        let markers = self.markers();
         self.foreign_assignees()
             .into_iter()
-            .filter(|login| {
-                markers
-                    .iter()
-                    .any(|m| m.by == LockBy::Loop && m.operator.as_ref() == Some(login))
-            })
+            .filter(|login| markers.iter().any(|marker| self.is_dead(marker, login)))
             .collect()
     }
 
@@ -196,45 +263,17 @@ impl View<'_> {
             })
     }
 
-    /// Markers of people and other tools. One of a loop is as live as its lease, which was looked at.
+    /// Markers of people and other tools. One of a loop is as live as its lease, which was looked at. A
+    /// marker that names no claim is nobody's here, also while we have none.
     fn marker_in_the_way(&self) -> Option<Why> {
-        let ours = self
-            .seen
-            .local
-            .claim
-            .as_ref()
-            .map(|record| record.claim.clone());
-        self.seen.look.comments.iter().rev().find_map(|comment| {
-            if !self.counts(comment) {
-                return None;
-            }
-            let finished =
-                crate::model::comment::parse_checkpoint(&comment.body, &self.policy.marker)
-                    .is_some_and(|checkpoint| checkpoint.finished);
-            let marker = lock_markers(&comment.body, &self.policy.marker)
-                .into_iter()
-                .next_back()?;
-            // A marker that names no claim is nobody's here, also while we have none.
-            let own = marker.claim.is_some() && marker.claim == ours;
-            let foreign = marker.by != LockBy::Loop && !own;
-            let young = marker
-                .at
-                .is_none_or(|at| self.now < at + self.policy.stale_window);
-            let released = self.released_since(&comment.created_at);
-            (foreign && young && !finished && !released).then(|| Why::ClaimedByComment {
-                operator: marker
-                    .operator
-                    .map_or_else(|| "somebody".to_owned(), |l| l.to_string()),
-                url: comment.url.clone(),
-            })
-        })
-    }
-
-    fn released_since(&self, at: &crate::model::ids::Timestamp) -> bool {
-        self.seen.look.comments.iter().any(|comment| {
-            comment.created_at > *at
-                && self.counts(comment)
-                && comment.body.contains("Session lock released")
+        let ours = self.seen.local.claim.as_ref().map(|record| &record.claim);
+        self.rival(ours).map(|marker| Why::ClaimedByComment {
+            operator: marker
+                .lock
+                .operator
+                .map_or_else(|| "somebody".to_owned(), |login| login.to_string()),
+            since: marker.at,
+            url: marker.comment.url.clone(),
         })
     }
 
@@ -300,7 +339,9 @@ impl View<'_> {
             LeaseReading::Free | LeaseReading::Tombstone | LeaseReading::Odd { .. } => None,
         };
         let unassign = self.stale_assignees();
-        if self.said(&key) || (stolen.is_none() && unassign.is_empty()) {
+        let said = self.said(&key);
+        // Cut off after the comment, the assignees are still to come off.
+        if unassign.is_empty() && (said || stolen.is_none()) {
             return None;
         }
         let (from, since, because) = if let Some(stolen) = stolen {
@@ -309,7 +350,16 @@ impl View<'_> {
             let from = unassign
                 .first()
                 .map_or_else(String::new, |login| format!("@{login}"));
-            (from, None, "its session had ended without a lease")
+            let markers = self.markers();
+            let dead = markers
+                .iter()
+                .find(|marker| unassign.iter().any(|login| self.is_dead(marker, login)));
+            let at = dead.filter(|marker| marker.lock.by != LockBy::Loop);
+            (
+                from,
+                at.map(|marker| marker.at),
+                "its session had ended without a lease",
+            )
         };
         Some(Reclaim {
             key,
@@ -317,8 +367,18 @@ impl View<'_> {
             since,
             because: because.to_owned(),
             unassign,
+            said,
         })
     }
+}
+
+/// May a claim that is live be displaced?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakeOver {
+    /// Never.
+    No,
+    /// A person at this terminal said so. The loop never does.
+    Ordered,
 }
 
 /// Does the claim need a slot?

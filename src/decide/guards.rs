@@ -31,6 +31,13 @@ type Check = fn(&View<'_>) -> Option<Decision>;
 const GUARDS: &[(Guard, Check)] = &[
     (
         Guard {
+            name: "by hand",
+            asks: "nobody claimed it by hand on this machine",
+        },
+        by_hand,
+    ),
+    (
+        Guard {
             name: "version",
             asks: "its state is of a version we know",
         },
@@ -200,6 +207,24 @@ fn in_full(decision: &Decision) -> Why {
     decision.why().clone()
 }
 
+/// What a person or an agent without the loop claimed from this very home is theirs: the loop would take
+/// the lease for its own. First of all, since the guards after it release what is not to be worked on.
+fn by_hand(view: &View<'_>) -> Option<Decision> {
+    let record = view.seen.local.claim.as_ref()?;
+    record.hand.as_ref()?;
+    if view.claim == ClaimView::Lost {
+        return Some(Decision::act(Effect::DropClaim, Why::ClaimLost));
+    }
+    if view.hand_is_stale(record) {
+        let why = Why::HandClaimStale { since: record.at };
+        return Some(Decision::act(Effect::DropClaim, why));
+    }
+    Some(Decision::wait(Why::ClaimedByHand {
+        since: record.at,
+        worktree: record.worktree.display().to_string(),
+    }))
+}
+
 /// A newer version may mean other things by the same fields: hands off.
 fn version(view: &View<'_>) -> Option<Decision> {
     let StateSource::Newer(version) = view.source else {
@@ -261,6 +286,11 @@ fn hold(view: &View<'_>) -> Option<Decision> {
 
 /// Nothing can be pushed to such a repository: to start would burn money.
 fn repository(view: &View<'_>) -> Option<Decision> {
+    unusable(view).map(|why| leave(view, why))
+}
+
+/// What makes the repository useless for every claim.
+pub(super) fn unusable(view: &View<'_>) -> Option<Why> {
     let repo = &view.seen.repo;
     let reason = if repo.archived {
         "repository_archived"
@@ -271,10 +301,9 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     } else {
         return None;
     };
-    let why = Why::RepositoryUnusable {
+    Some(Why::RepositoryUnusable {
         reason: reason.to_owned(),
-    };
-    Some(leave(view, why))
+    })
 }
 
 /// A steal is never silent, whatever the claim is for: a single write out of a waiting phase as well.

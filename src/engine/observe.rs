@@ -112,6 +112,7 @@ impl RepoEngine {
             lease_first_seen: None,
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
+            leads: BTreeMap::new(),
             order: order.clone(),
         };
         if given == Given::No {

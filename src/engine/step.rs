@@ -343,6 +343,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::StopRun(_)
         | Effect::SweepRuns
         | Effect::OpenPr { .. }
+        | Effect::AssignPr(_)
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

@@ -18,6 +18,7 @@ fn record(claim: &str) -> ClaimRecord {
         worktree: PathBuf::from("/w/issue-42"),
         at: at(0),
         lease_oid: None,
+        hand: None,
     }
 }
 

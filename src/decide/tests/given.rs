@@ -110,6 +110,7 @@ pub(super) fn snapshot() -> Given {
         lease_first_seen: None,
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
+        leads: BTreeMap::new(),
         order: Order::default(),
     };
     Given {
@@ -212,6 +213,7 @@ impl Given {
             worktree: PathBuf::from("/trees/issue-42"),
             at: self.now(),
             lease_oid: None,
+            hand: None,
         });
         self
     }

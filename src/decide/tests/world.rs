@@ -111,6 +111,7 @@ impl Given {
             worktree: PathBuf::from("/trees/issue-42"),
             at: now,
             lease_oid: None,
+            hand: None,
         });
     }
 

@@ -79,6 +79,7 @@ impl RepoEngine {
             worktree: self.worktree_path(issue),
             at: seen.look.at,
             lease_oid: None,
+            hand: None,
         };
         if earlier.is_some() {
             self.world.folders.replace_claim(&record)?;

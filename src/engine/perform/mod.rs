@@ -79,6 +79,7 @@ impl RepoEngine {
                 self.perform_push(seen, &to, sha, expected.as_ref()).await
             }
             Effect::OpenPr { branch } => self.perform_open_pr(seen, branch).await,
+            Effect::AssignPr(pr) => self.perform_assign_pr(seen, *pr).await,
             Effect::Merge { pr, head } => self.perform_merge(seen, *pr, head).await,
             Effect::DeleteRefs(refs) => self.perform_delete_refs(seen, refs).await,
             Effect::RemoveWorktree { merged } => {
