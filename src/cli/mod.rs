@@ -22,6 +22,7 @@ mod standing;
 mod status;
 pub mod supervise;
 mod token;
+pub mod tool;
 mod wiring;
 
 use std::process::ExitCode;
