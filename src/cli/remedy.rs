@@ -41,11 +41,6 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
             "go on there; give it back when done: ghswarm claim release {issue} --merged PR (or \
              --abandoned REASON, --blocked REASON)"
         ),
-        Why::ClaimedByLoop { .. } => format!(
-            "watch it: ghswarm logs {issue} -f; to stop it, put the label `{}` on",
-            labels.hold
-        ),
-        Why::EarlierClaim { .. } => "take another issue: ghswarm board".to_owned(),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
         Why::Backoff { until } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",

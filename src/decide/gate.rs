@@ -9,6 +9,7 @@ use crate::model::lease::{
 };
 
 use super::effect::{ClaimPlan, Effect, Reclaim};
+use super::markers::Marker;
 use super::view::{ClaimView, View};
 use super::{Decision, Why};
 
@@ -108,9 +109,14 @@ impl View<'_> {
             .or_else(|| self.colleague_in_the_way())
     }
 
-    /// The same once the lease is won, on what was read after that. What our own claim shows does not
-    /// stand in its own way.
+    /// The same once the lease is won, on what was read after that. Once our marker stands as well, others
+    /// keep away, and of two that were placed at once the earlier one wins.
     pub fn refuses_hand_once_won(&self) -> Option<Why> {
+        if let Some(ours) = self.own_marker() {
+            return self
+                .refuses_anybody()
+                .or_else(|| self.earlier_rival(&ours).as_ref().map(claimed_by));
+        }
         self.refuses_anybody()
             .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
@@ -267,14 +273,7 @@ impl View<'_> {
     /// marker that names no claim is nobody's here, also while we have none.
     fn marker_in_the_way(&self) -> Option<Why> {
         let ours = self.seen.local.claim.as_ref().map(|record| &record.claim);
-        self.rival(ours).map(|marker| Why::ClaimedByComment {
-            operator: marker
-                .lock
-                .operator
-                .map_or_else(|| "somebody".to_owned(), |login| login.to_string()),
-            since: marker.at,
-            url: marker.comment.url.clone(),
-        })
+        self.rival(ours).as_ref().map(claimed_by)
     }
 
     /// The slot that the claim which is taken over still holds: taken along, it is given back with it.
@@ -340,26 +339,22 @@ impl View<'_> {
         };
         let unassign = self.stale_assignees();
         let said = self.said(&key);
+        // Until it is said that a stale marker is over, an open pull request of ours would revive it.
+        let stale = self.stale_marker();
         // Cut off after the comment, the assignees are still to come off.
-        if unassign.is_empty() && (said || stolen.is_none()) {
+        if unassign.is_empty() && (said || (stolen.is_none() && stale.is_none())) {
             return None;
         }
-        let (from, since, because) = if let Some(stolen) = stolen {
-            (stolen.holder, Some(stolen.since), "its lease had run out")
-        } else {
-            let from = unassign
-                .first()
-                .map_or_else(String::new, |login| format!("@{login}"));
-            let markers = self.markers();
-            let dead = markers
-                .iter()
-                .find(|marker| unassign.iter().any(|login| self.is_dead(marker, login)));
-            let at = dead.filter(|marker| marker.lock.by != LockBy::Loop);
-            (
-                from,
-                at.map(|marker| marker.at),
-                "its session had ended without a lease",
-            )
+        let dead = "its session had ended";
+        let (from, since, because) = match (stolen, stale) {
+            (_, Some(marker)) => (named(&marker), Some(marker.at), dead),
+            (Some(stolen), None) => (stolen.holder, Some(stolen.since), "its lease had run out"),
+            (None, None) => {
+                let from = unassign
+                    .first()
+                    .map_or_else(String::new, |login| format!("@{login}"));
+                (from, None, "its session had ended without a lease")
+            }
         };
         Some(Reclaim {
             key,
@@ -369,6 +364,20 @@ impl View<'_> {
             unassign,
             said,
         })
+    }
+}
+
+fn named(marker: &Marker<'_>) -> String {
+    let operator = marker.lock.operator.as_ref();
+    operator.map_or_else(|| "somebody".to_owned(), |login| format!("@{login}"))
+}
+
+fn claimed_by(marker: &Marker<'_>) -> Why {
+    let operator = marker.lock.operator.as_ref();
+    Why::ClaimedByComment {
+        operator: operator.map_or_else(|| "somebody".to_owned(), ToString::to_string),
+        since: marker.at,
+        url: marker.comment.url.clone(),
     }
 }
 

@@ -29,133 +29,29 @@ type Check = fn(&View<'_>) -> Option<Decision>;
 
 /// The order is part of the protocol: an earlier guard must not be hidden by a later one.
 const GUARDS: &[(Guard, Check)] = &[
-    (
-        Guard {
-            name: "by hand",
-            asks: "nobody claimed it by hand on this machine",
-        },
-        by_hand,
-    ),
-    (
-        Guard {
-            name: "version",
-            asks: "its state is of a version we know",
-        },
-        version,
-    ),
-    (
-        Guard {
-            name: "claim",
-            asks: "our claim, if there is one, still holds its lease",
-        },
-        claim,
-    ),
-    (
-        Guard {
-            name: "strays",
-            asks: "no run left processes behind",
-        },
-        strays,
-    ),
-    (
-        Guard {
-            name: "open",
-            asks: "the issue is open",
-        },
-        open,
-    ),
-    (
-        Guard {
-            name: "managed",
-            asks: "it carries a status label",
-        },
-        managed,
-    ),
-    (
-        Guard {
-            name: "hold",
-            asks: "no hold label stands",
-        },
-        hold,
-    ),
-    (
-        Guard {
-            name: "repository",
-            asks: "the repository can be written to",
-        },
-        repository,
-    ),
-    (
-        Guard {
-            name: "reclaim",
-            asks: "a take-over was announced",
-        },
-        reclaimed,
-    ),
-    (
-        Guard {
-            name: "state",
-            asks: "its state block is valid",
-        },
-        state_valid,
-    ),
-    (
-        Guard {
-            name: "edits",
-            asks: "no person's edit was overwritten",
-        },
-        edits,
-    ),
-    (
-        Guard {
-            name: "orders",
-            asks: "no person ordered a stop",
-        },
-        orders,
-    ),
-    (
-        Guard {
-            name: "blocked",
-            asks: "it is not blocked",
-        },
-        super::blocked::guard,
-    ),
-    (
-        Guard {
-            name: "trust",
-            asks: "its text may be acted on",
-        },
-        trust,
-    ),
-    (
-        Guard {
-            name: "spec",
-            asks: "its verify block says what done means",
-        },
-        spec,
-    ),
-    (
-        Guard {
-            name: "backoff",
-            asks: "no waiting time runs",
-        },
-        backoff,
-    ),
-    (
-        Guard {
-            name: "lease",
-            asks: "our lease is young",
-        },
-        lease_age,
-    ),
-    (
-        Guard {
-            name: "checkpoint",
-            asks: "the checkpoint is up to the state",
-        },
-        checkpoint,
-    ),
+    (guard("by hand", "nobody claimed it by hand on this machine"), by_hand),
+    (guard("version", "its state is of a version we know"), version),
+    (guard("claim", "our claim, if there is one, still holds its lease"), claim),
+    (guard("strays", "no run left processes behind"), strays),
+    (guard("open", "the issue is open"), open),
+    (guard("managed", "it carries a status label"), managed),
+    (guard("hold", "no hold label stands"), hold),
+    (guard("repository", "the repository can be written to"), repository),
+    (guard("reclaim", "a take-over was announced"), reclaimed),
+    (guard("state", "its state block is valid"), state_valid),
+    (guard("edits", "no person's edit was overwritten"), edits),
+    (guard("orders", "no person ordered a stop"), orders),
+    (guard("blocked", "it is not blocked"), super::blocked::guard),
+    (guard("trust", "its text may be acted on"), trust),
+    (guard("spec", "its verify block says what done means"), spec),
+    (guard("backoff", "no waiting time runs"), backoff),
+    (guard("lease", "our lease is young"), lease_age),
+    (guard("checkpoint", "the checkpoint is up to the state"), checkpoint),
 ];
+
+const fn guard(name: &'static str, asks: &'static str) -> Guard {
+    Guard { name, asks }
+}
 
 /// The first guard that speaks.
 pub(super) fn first(view: &View<'_>) -> Option<Decision> {
@@ -311,7 +207,10 @@ fn reclaimed(view: &View<'_>) -> Option<Decision> {
     let LeaseReading::Held { message, .. } = &view.lease else {
         return None;
     };
-    message.stolen_from.as_ref()?;
+    // The assignee of a claim that had no lease comes off with the signals of a run.
+    if message.stolen_from.is_none() && view.stale_marker().is_none() {
+        return None;
+    }
     let signals = Signals {
         reclaim: Some(view.reclaim_notice()?),
         ..Signals::default()

@@ -9,8 +9,9 @@ use crate::model::pr::PrState;
 
 use super::view::View;
 
-/// The words that end a lock, whoever writes them; those of the protocol that other tools follow.
-const RELEASED: &str = "Session lock released";
+/// The words that end the locks before them, whoever of those that count writes them: a release, and the
+/// reclaim of a stale one. Other tools that follow the protocol write the same.
+const RELEASED: [&str; 2] = ["Session lock released", "Reclaiming stale lock"];
 
 /// What a marker is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,35 @@ impl<'a> View<'a> {
             let own = marker.lock.claim.is_some() && marker.lock.claim.as_ref() == ours;
             marker.standing == MarkerStanding::Live && marker.lock.by != LockBy::Loop && !own
         })
+    }
+
+    /// The newest marker of a person or another tool that is stale, and not for our claim.
+    pub(super) fn stale_marker(&self) -> Option<Marker<'a>> {
+        let ours = self.seen.local.claim.as_ref().map(|record| &record.claim);
+        let mut markers = self.markers().into_iter();
+        markers.find(|marker| {
+            let own = marker.lock.claim.is_some() && marker.lock.claim.as_ref() == ours;
+            marker.standing == MarkerStanding::Stale && marker.lock.by != LockBy::Loop && !own
+        })
+    }
+
+    /// Our claim's own marker, once its comment stands.
+    pub fn own_marker(&self) -> Option<Marker<'a>> {
+        let ours = self.seen.local.claim.as_ref().map(|record| &record.claim)?;
+        let mut markers = self.markers().into_iter();
+        markers.find(|marker| {
+            let author = marker.comment.author.as_ref();
+            let mine = author.is_some_and(|author| author.login == *self.operator());
+            mine && marker.lock.claim.as_ref() == Some(ours)
+        })
+    }
+
+    /// A rival that placed its marker before ours: both sides work this out for themselves. The comment's
+    /// number decides between two of one second.
+    pub(super) fn earlier_rival(&self, ours: &Marker<'_>) -> Option<Marker<'a>> {
+        let place = |marker: &Marker<'_>| (marker.at, marker.comment.id);
+        let claim = ours.lock.claim.as_ref();
+        self.rival(claim).filter(|rival| place(rival) < place(ours))
     }
 
     /// Does the operator's session with this marker count as dead, so that its assignee may come off?
@@ -159,7 +189,8 @@ impl<'a> View<'a> {
 
     fn is_released(&self, place: usize, at: Timestamp) -> bool {
         let later = self.seen.look.comments.iter().skip(place + 1);
-        let mut words = later.filter(|comment| comment.body.contains(RELEASED));
+        let ends = |comment: &&Comment| RELEASED.iter().any(|words| comment.body.contains(words));
+        let mut words = later.filter(ends);
         words.any(|comment| comment.created_at >= at && self.counts(comment))
     }
 }

@@ -214,7 +214,9 @@ impl<'a> View<'a> {
     pub fn hand_is_stale(&self, record: &ClaimRecord) -> bool {
         let live = matches!(self.lease, LeaseReading::Held { expired: false, .. });
         let old = self.now >= record.at + self.policy.stale_window;
-        old && !live && !self.has_open_pr(Some(record.branch.as_str()))
+        let lead = record.hand.as_ref().and_then(|hand| hand.lead);
+        let led = lead.is_some_and(|lead| self.seen.leads.get(&lead) == Some(&true));
+        old && !live && !led && !self.has_open_pr(Some(record.branch.as_str()))
     }
 
     /// The base branch.

@@ -91,18 +91,6 @@ pub enum Why {
         /// Where the work is.
         worktree: String,
     },
-    /// The loop of this very home works on it: nobody else's claim fits beside that.
-    ClaimedByLoop {
-        /// Since when.
-        since: Timestamp,
-    },
-    /// Another session claimed it a moment earlier.
-    EarlierClaim {
-        /// Who.
-        operator: String,
-        /// The comment.
-        url: String,
-    },
     /// A busy label without any lease.
     BusyLabel {
         /// Which.
@@ -296,12 +284,6 @@ impl fmt::Display for Why {
                 "claimed by hand on this machine since {}, worktree `{worktree}`",
                 day(*since)
             ),
-            Self::ClaimedByLoop { since } => {
-                write!(f, "the loop of this home works on it since {}", day(*since))
-            }
-            Self::EarlierClaim { operator, url } => {
-                write!(f, "@{operator} claimed it a moment earlier: {url}")
-            }
             Self::HandClaimStale { since } => write!(
                 f,
                 "the claim by hand of {} is stale: no pull request is open",

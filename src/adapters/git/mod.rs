@@ -6,6 +6,7 @@
 mod command;
 mod commit;
 mod look;
+mod none;
 mod place;
 mod remote;
 mod salvage;
@@ -28,6 +29,8 @@ use crate::model::local::Worktree;
 use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
+
+pub use none::NoClone;
 
 use command::{Call, Reach, RunError, Runner};
 
@@ -284,6 +287,10 @@ impl Git for CliGit {
 
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()> {
         self.perform_remove(path, merged).await
+    }
+
+    async fn salvage(&self, path: &Path, branch: &BranchName) -> PortResult<Vec<RefName>> {
+        self.save_displaced(path, branch).await
     }
 
     async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool> {

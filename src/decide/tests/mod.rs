@@ -3,6 +3,7 @@
 mod effects;
 mod given;
 mod guards;
+mod markers;
 mod parts;
 mod phases;
 mod small_worlds;

@@ -1,6 +1,6 @@
 //! Performs one effect. What is done, refused and lost is described at `decide::Effect`.
 
-mod claim;
+pub(super) mod claim;
 mod local;
 mod publish;
 mod run_spec;
@@ -113,7 +113,7 @@ impl RepoEngine {
         Self::issue(seen).map(|issue| issue.number)
     }
 
-    fn redact(&self, text: &str) -> String {
+    pub(super) fn redact(&self, text: &str) -> String {
         self.settings.redactor.redact(text)
     }
 }

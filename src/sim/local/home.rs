@@ -25,6 +25,7 @@ use super::stores::{MemEvents, MemMemory};
 pub(super) struct State {
     pub(super) claims: BTreeMap<IssueNumber, ClaimRecord>,
     pub(super) damaged_claims: BTreeSet<IssueNumber>,
+    pub(super) superseded: Vec<ClaimRecord>,
     pub(super) first_seen: BTreeMap<(IssueNumber, String), Timestamp>,
     /// Locked issues, each with the number of the lock: an old guard must not free a new lock.
     pub(super) locks: BTreeMap<IssueNumber, u64>,
@@ -157,6 +158,11 @@ impl SimHome {
                 .map(|run| run.key().clone())
                 .collect()
         })
+    }
+
+    /// The claims that were moved aside.
+    pub fn superseded(&self) -> Vec<ClaimRecord> {
+        self.with(|state| state.superseded.clone())
     }
 
     /// How many runs were ever started here.
