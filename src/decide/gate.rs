@@ -1,7 +1,6 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
 use crate::model::claim::Displaced;
-use crate::model::comment::LockBy;
 use crate::model::ids::{Login, RefName, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{

@@ -110,7 +110,7 @@ fn a_bundled_marker_is_worth_what_its_lead_is() {
     let given = snapshot().comment("bob", text);
     let lead = |given: &Given, live| {
         let given = given.clone();
-        given.with(|given| drop(given.seen.leads.insert(IssueNumber(7), live)))
+        given.with(|given| given.seen.leads.extend([(IssueNumber(7), live)]))
     };
     assert_eq!(given.view_of(|view| view.leads()), [IssueNumber(7)]);
     both(&lead(&given, true), "claimed_by_comment");

@@ -160,6 +160,11 @@ impl SimHome {
         })
     }
 
+    /// Somebody removes a worktree's folder by hand; its branch stays.
+    pub fn lose_worktree(&self, path: &Path) {
+        self.with(|state| state.worktrees.remove(path));
+    }
+
     /// The claims that were moved aside.
     pub fn superseded(&self) -> Vec<ClaimRecord> {
         self.with(|state| state.superseded.clone())
