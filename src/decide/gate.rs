@@ -50,9 +50,9 @@ impl View<'_> {
         if shown {
             return None;
         }
-        self.assignee_in_the_way()
+        self.marker_in_the_way()
+            .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
-            .or_else(|| self.marker_in_the_way())
     }
 
     fn claim_now(&self, slot: Slot) -> Decision {
@@ -117,9 +117,9 @@ impl View<'_> {
                 .or_else(|| self.earlier_rival(&ours).as_ref().map(claimed_by));
         }
         self.refuses_anybody()
+            .or_else(|| self.marker_in_the_way())
             .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
-            .or_else(|| self.marker_in_the_way())
             .or_else(|| self.colleague_in_the_way())
     }
 
@@ -186,13 +186,13 @@ impl View<'_> {
         Some(StolenFrom { holder, since })
     }
 
-    /// The first thing that forbids a claim.
+    /// The first thing that forbids a claim. A marker says more about its session than the assignee does.
     pub(super) fn refused_by_gate(&self) -> Option<Why> {
         self.lease_in_the_way()
             .or_else(|| self.busy_label_in_the_way())
+            .or_else(|| self.marker_in_the_way())
             .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
-            .or_else(|| self.marker_in_the_way())
     }
 
     fn lease_in_the_way(&self) -> Option<Why> {

@@ -66,6 +66,12 @@ impl View<'_> {
         live.or_else(stale).map(|marker| self.held_by_marker(marker))
     }
 
+    /// Who stands against a claim of ours that has the lease: by marker, since the lease is ours.
+    pub fn rivals_holding(&self) -> Option<Holding> {
+        let ours = self.seen.local.claim.as_ref().map(|record| &record.claim);
+        self.rival(ours).map(|marker| self.held_by_marker(&marker))
+    }
+
     fn held_by_lease(
         &self,
         message: &LeaseMessage,

@@ -9,8 +9,9 @@ use crate::model::pr::PrState;
 
 use super::view::View;
 
-/// The words that end the locks before them, whoever of those that count writes them: a release, and the
-/// reclaim of a stale one. Other tools that follow the protocol write the same.
+/// The words that end the locks before them where a line begins with them, whoever of those that count
+/// writes them: a release, and the reclaim of a stale one. Other tools that follow the protocol write the
+/// same.
 const RELEASED: [&str; 2] = ["Session lock released", "Reclaiming stale lock"];
 
 /// What a marker is worth.
@@ -98,10 +99,10 @@ impl<'a> View<'a> {
         })
     }
 
-    /// A rival that placed its marker before ours: both sides work this out for themselves. The comment's
-    /// number decides between two of one second.
+    /// A rival that placed its marker before ours. Both sides work this out for themselves, so what the
+    /// markers say counts here as it stands; the comment's number decides between two of one second.
     pub(super) fn earlier_rival(&self, ours: &Marker<'_>) -> Option<Marker<'a>> {
-        let place = |marker: &Marker<'_>| (marker.at, marker.comment.id);
+        let place = |marker: &Marker<'_>| (marker.lock.at.unwrap_or(marker.at), marker.comment.id);
         let claim = ours.lock.claim.as_ref();
         self.rival(claim).filter(|rival| place(rival) < place(ours))
     }
@@ -189,10 +190,16 @@ impl<'a> View<'a> {
 
     fn is_released(&self, place: usize, at: Timestamp) -> bool {
         let later = self.seen.look.comments.iter().skip(place + 1);
-        let ends = |comment: &&Comment| RELEASED.iter().any(|words| comment.body.contains(words));
-        let mut words = later.filter(ends);
+        let mut words = later.filter(|comment| ends_locks(&comment.body));
         words.any(|comment| comment.created_at >= at && self.counts(comment))
     }
+}
+
+/// Emphasis before the words is fine; a quote, or a sentence that mentions them, ends nothing.
+fn ends_locks(body: &str) -> bool {
+    let plain = |line: &str| line.trim_start_matches([' ', '*', '_']).to_owned();
+    let begins = |line: &str| RELEASED.iter().any(|words| line.starts_with(words));
+    body.lines().map(plain).any(|line| begins(&line))
 }
 
 /// A marker without a time is as old as its comment; one that says it will be placed later is not

@@ -87,7 +87,11 @@ fn a_finished_or_released_marker_claims_nothing() {
         .comment("bob", BOBS)
         .comment("bob", "Session lock released — PR #7 merged.");
     both(&released, "");
-    // A stranger's words release nothing.
+    // Who quotes or mentions the words releases nothing, nor does a stranger.
+    for text in ["> Session lock released", "Is it `Session lock released` by now?"] {
+        let quoted = snapshot().comment("bob", BOBS).comment("bob", text);
+        both(&quoted, "claimed_by_comment");
+    }
     let mut stranger = released;
     let comment = stranger.seen.look.comments.last_mut().unwrap();
     comment.association = crate::model::issue::Association::None;
@@ -123,7 +127,7 @@ fn the_assignee_of_a_stale_manual_claim_comes_off_with_the_reclaim() {
     let given = snapshot()
         .comment("bob", BOBS)
         .with(|given| given.issue().assignees = vec![login("bob"), login("carol")]);
-    both(&given, "assigned_to");
+    both(&given, "claimed_by_comment");
     let alone = later(given.clone(), 24).with(|given| {
         given.issue().assignees.pop();
     });

@@ -10,8 +10,8 @@ use crate::model::lease::{ClaimProof, LeaseReading};
 use crate::ports::PortResult;
 
 use super::super::settings::RepoEngine;
-use super::take::{Attempt, refused};
-use super::{ClaimOutcome, Claimed, is_worth_a_look, own_comment};
+use super::take::Attempt;
+use super::{ClaimOutcome, Claimed, Refused, is_worth_a_look, own_comment};
 
 /// What is still to be shown.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,9 +38,12 @@ impl RepoEngine {
             Err(error) => return self.undo(record, error).await,
         }
         if let Some(why) = view.refuses_hand_once_won() {
-            let outcome = refused(attempt.issue, why, Some(view));
             self.take_back(record).await?;
-            return Ok(Some(outcome));
+            return Ok(Some(ClaimOutcome::Refused(Box::new(Refused {
+                issue: attempt.issue,
+                why,
+                holding: view.rivals_holding(),
+            }))));
         }
         let missing = Self::missing(view, &self.policy.labels.claim);
         if missing != Missing::default() {

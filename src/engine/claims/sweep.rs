@@ -76,14 +76,22 @@ impl RepoEngine {
         Ok(swept)
     }
 
-    async fn sweep_one(&self, issue: IssueNumber, dry: DryRun) -> PortResult<Option<Swept>> {
+    async fn sweep_one(&self, issue: IssueNumber, dry: DryRun) -> PortResult<Vec<Swept>> {
         let _guard = self.lock_issue(issue).await?;
-        match self.world.folders.claim(issue)? {
+        let mut swept = Vec::new();
+        let record = self.world.folders.claim(issue)?;
+        if let Some(record) = &record {
             // The loop brings its own to an end.
-            Some(record) if record.is_loops() => Ok(None),
-            Some(record) => self.sweep_own(&record, dry).await,
-            None => self.sweep_foreign(issue, dry).await,
+            if !record.is_loops() {
+                swept.extend(self.sweep_own(record, dry).await?);
+            }
         }
+        // What was cut off here may have been on the way to clear somebody else's claim away.
+        let gone = self.world.folders.claim(issue)?.is_none();
+        if record.is_none() || (gone && swept.iter().any(|one| one.how == SweptHow::Finished)) {
+            swept.extend(self.sweep_foreign(issue, dry).await?);
+        }
+        Ok(swept)
     }
 
     async fn sweep_own(&self, record: &ClaimRecord, dry: DryRun) -> PortResult<Option<Swept>> {

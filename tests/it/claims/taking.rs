@@ -72,9 +72,9 @@ fn a_stale_claim_is_reclaimed_politely() {
     assert!(claimed.displaced.unwrap().who.contains("@bob"));
     let now = world.issue(issue);
     assert_eq!(now.assignees, [ANN], "the prior assignee is off");
-    let said = now.comments.iter().find(|c| c.body.contains("Reclaiming stale lock"));
+    let said = now.comments.iter().find(|c| c.body.contains("last sign of life 2026-03-02"));
     let said = &said.unwrap().body;
-    assert!(said.contains("bob") && said.contains("last sign of life 2026-03-02"), "{said}");
+    assert!(said.contains("Reclaiming stale lock from") && said.contains("bob"), "{said}");
     // Bob's session notices that it lost, and writes nothing.
     let before = world.sim().counts().writes;
     let outcome = world.release(&b, issue, &abandoned()).unwrap();

@@ -13,13 +13,14 @@ fn the_loop_leaves_a_claim_by_hand_alone_and_goes_on_after_its_release() {
     for _ in 0..3 {
         world.run_until_waits();
         world.cycle(&b);
-        world.minutes(100);
+        world.minutes(130);
     }
     assert_eq!(world.laws.effects(), effects, "{}", world.trace());
     assert_eq!(a.why(issue), "claimed_by_hand");
     assert_eq!(b.why(issue), "claimed_by_comment");
     assert_eq!(world.status(issue), ["status: idle"]);
     world.expect_claimed(&a, issue);
+    b.pauses();
     world.gives_back(&a, issue, &abandoned());
     world.ci_is_green().settle();
     world.expect_done(issue);
@@ -48,7 +49,7 @@ fn the_loop_reclaims_a_stale_claim_by_hand_of_its_own_home() {
     world.ci_is_green().settle();
     assert!(world.is_merged(issue), "{}", world.trace());
     let said = world.issue(issue).comments;
-    assert!(said.iter().any(|c| c.body.contains("Reclaiming stale lock")), "{said:#?}");
+    assert!(said.iter().any(|c| c.body.contains("\nReclaiming stale lock")), "{said:#?}");
 }
 
 #[test]
