@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Env;
 use super::error::{CommandError, Kind};
+use super::tool::Tool;
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
-use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
+use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader, NoClone};
 use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
@@ -26,10 +27,11 @@ use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
 use crate::engine::{
     AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
 };
-use crate::model::ids::{IssueNumber, RepoSlug};
+use crate::model::ids::{BranchName, IssueNumber, RepoSlug};
 use crate::model::repo::Repository;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
+use crate::ports::git::Git;
 use crate::ports::github::GitHub;
 use crate::ports::memory::Memory;
 use crate::ports::{PortError, Refusal};
@@ -152,6 +154,83 @@ pub async fn open_repository(
         config.policy(),
         settings(env, home, config, &token.secret),
     ))
+}
+
+/// A repository as the tools for any agent or person work on it.
+pub struct Opened {
+    /// The engine. It starts no runs here.
+    pub engine: RepoEngine,
+    /// GitHub, for what the engine has no door to.
+    pub github: Arc<GitHubAdapter>,
+    /// The clone, if there is one.
+    pub clone: Option<PathBuf>,
+}
+
+impl Opened {
+    /// The repository's name, for messages.
+    pub fn name(&self) -> String {
+        self.engine.settings.slug.to_string()
+    }
+
+    /// Does the clone have a branch of this name?
+    pub fn has_branch(&self, branch: &BranchName) -> bool {
+        let clone = self.clone.as_ref();
+        let repository = clone.and_then(|path| git2::Repository::open(path).ok());
+        repository.is_some_and(|repository| {
+            let found = repository.find_branch(branch.as_str(), git2::BranchType::Local);
+            found.is_ok()
+        })
+    }
+}
+
+/// Makes what `claim` and `board` need. Without a clone there is nothing to look at on this machine, which
+/// is fine; a clone of another repository is none.
+pub async fn open_tool(env: &Env, tool: Tool) -> Result<Opened, CommandError> {
+    let home = locks::ensure_home(&tool.home).map_err(|error| home_error(&error))?;
+    let config = &tool.config;
+    let name = tool.slug().to_string();
+    let token = token::find(env, config)?;
+    let github = connect(config, token.secret.clone(), tool.clock.clone())
+        .map_err(|error| refused(&error, &name))?;
+    let memory = memory(&home, config, &token.secret);
+    let facts = kept_repository(&*github, &*memory, tool.clock.now(), &config.repo)
+        .await
+        .map_err(|error| refused(&error, &name))?;
+    github.remember_node_id(&facts.node_id);
+    let clone = tool.clone.clone().or_else(|| {
+        let named = tool.configured && clone::origin(config).is_ok();
+        named.then(|| config.path.clone())
+    });
+    let git: Arc<dyn Git> = match &clone {
+        Some(path) => {
+            let settings = CliGitSettings {
+                clone: path.clone(),
+                ..git_settings(env, &home, config, &facts, &token.secret)
+            };
+            Arc::new(CliGit::new(settings, tool.clock.clone()))
+        }
+        None => Arc::new(NoClone),
+    };
+    let world = World {
+        git,
+        runs: Arc::new(runs(env, &home, config, &facts, &token.secret)?),
+        folders: Arc::new(LocalFolders::new(
+            &home.path,
+            run_root(env).as_deref(),
+            facts.id,
+        )),
+        events: events(config),
+        random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
+        memory,
+        github: github.clone(),
+        clock: tool.clock.clone(),
+    };
+    let settings = settings(env, &home, config, &token.secret);
+    Ok(Opened {
+        engine: RepoEngine::new(world, config.policy(), settings),
+        github,
+        clone,
+    })
 }
 
 /// An answer of GitHub that ends the command, with what to do about it.

@@ -4,6 +4,7 @@
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
 mod blocked;
+pub mod board;
 pub mod checks;
 mod create_pr;
 mod done;
