@@ -29,6 +29,10 @@ kill ROUNDS="50":
 race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::race -- --nocapture
 
+# Eight claims by hand at once, of eight homes and of one, many times (twice in the suite).
+claim-race ROUNDS="100":
+    GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::claim_race -- --nocapture
+
 # Somebody meddles at every place of a life (at every eighth in the suite).
 interleave:
     GHSWARM_STRIDE=1 cargo test --test it interleave::

@@ -2,6 +2,7 @@
 //! answers must be those GitHub describes, and faults must end in the right kind of failure.
 
 mod backlog;
+mod overview;
 mod described;
 mod writing;
 

@@ -16,6 +16,7 @@ use super::output;
 use crate::decide::TakeOver;
 use crate::engine::claims::{ClaimOutcome, DryRun, End, ReleaseOutcome, Verdict, Wish};
 use crate::engine::renew::RenewOutcome;
+use crate::model::claim::ClaimRecord;
 use crate::model::ids::IssueNumber;
 use crate::ports::PortError;
 
@@ -173,22 +174,37 @@ async fn check(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
     Ok(ExitCode::from(if held { HELD } else { 0 }))
 }
 
+/// The lease of a claim, and of the bundle that it leads: other tools look at leases alone.
 async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCode, CommandError> {
-    let outcome = opened.engine.renew_by_hand(issue).await;
-    let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
-    let (renewed, words) = match &outcome {
-        Some(RenewOutcome::Renewed { .. }) => (true, "renewed".to_owned()),
-        Some(RenewOutcome::Lost { holder }) => (false, format!("lost to {holder}")),
-        Some(RenewOutcome::Released | RenewOutcome::Unanswered(_)) | None => {
-            (false, "this home has no claim by hand on it".to_owned())
-        }
+    let claims = opened.engine.claims_by_hand();
+    let claims = claims.map_err(|error| wiring::refused(&error, &opened.name()))?;
+    let led = |record: &ClaimRecord| {
+        let lead = record.hand.as_ref().and_then(|hand| hand.lead);
+        (lead == Some(issue)).then_some(record.issue)
     };
-    if json {
-        output::json(&json!({ "issue": issue, "renewed": renewed, "says": words }))?;
-    } else {
-        output::data(&format!("#{issue} {words}"));
+    let issues = std::iter::once(issue).chain(claims.iter().filter_map(led));
+    let mut lines = Vec::new();
+    let mut all = true;
+    for issue in issues {
+        let outcome = opened.engine.renew_by_hand(issue).await;
+        let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
+        let (renewed, words) = match &outcome {
+            Some(RenewOutcome::Renewed { .. }) => (true, "renewed".to_owned()),
+            Some(RenewOutcome::Lost { holder }) => (false, format!("lost to {holder}")),
+            Some(RenewOutcome::Released | RenewOutcome::Unanswered(_)) | None => {
+                (false, "this home has no claim by hand on it".to_owned())
+            }
+        };
+        all &= renewed;
+        if !json {
+            output::data(&format!("#{issue} {words}"));
+        }
+        lines.push(json!({ "issue": issue, "renewed": renewed, "says": words }));
     }
-    Ok(ExitCode::from(if renewed { 0 } else { HELD }))
+    if json {
+        output::json(&json!({ "issues": lines }))?;
+    }
+    Ok(ExitCode::from(if all { 0 } else { HELD }))
 }
 
 async fn sweep(opened: &Opened, dry_run: bool, json: bool) -> Result<ExitCode, CommandError> {

@@ -1,6 +1,7 @@
 //! Claims by hand on the simulated world: who gets an issue, what everybody sees of it, how it ends, and
 //! that nothing is ever left half.
 
+mod board;
 mod bundles;
 mod crashes;
 mod ends;
