@@ -95,18 +95,18 @@ pub fn displaced(record: &ClaimRecord, old: &Displaced, operator: &Login) -> Str
     let who = neutralise(&old.who);
     let because = neutralise(&old.because);
     if old.by_order {
-        let since = old
-            .since
-            .map_or_else(String::new, |at| format!(", which stood since {}", time(at)));
+        let since = old.since.map_or_else(String::new, |at| {
+            format!(", which stood since {}", time(at))
+        });
         return format!(
             "{key}\nTaking over the claim of {who}{since}: {because}.\n\n\
              Session lock released — taken over by `{operator}`. What the old session had on this \
              machine is kept; on another machine it is where it was.\n"
         );
     }
-    let since = old
-        .since
-        .map_or_else(String::new, |at| format!(" (last sign of life {})", time(at)));
+    let since = old.since.map_or_else(String::new, |at| {
+        format!(" (last sign of life {})", time(at))
+    });
     format!("{key}\nReclaiming stale lock from {who}{since}: {because}. Continuing work.\n")
 }
 

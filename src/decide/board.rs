@@ -133,13 +133,17 @@ pub fn rows(board: &Board, setting: Setting<'_>) -> Vec<BoardRow> {
             let seen = seen(one, &known);
             let view = View::of(&seen, setting.policy, board.at).ok()?;
             // A lead that is closed is not on the board, and leads nothing any more.
-            let missing = view.leads().into_iter().filter(|lead| !known.contains_key(lead));
+            let missing = view
+                .leads()
+                .into_iter()
+                .filter(|lead| !known.contains_key(lead));
             let closed: Vec<IssueNumber> = missing.collect();
             if closed.is_empty() {
                 return Some(row(board, one, &view));
             }
             let mut seen = seen.clone();
-            seen.leads.extend(closed.into_iter().map(|lead| (lead, false)));
+            seen.leads
+                .extend(closed.into_iter().map(|lead| (lead, false)));
             let view = View::of(&seen, setting.policy, board.at).ok()?;
             Some(row(board, one, &view))
         })
@@ -160,9 +164,15 @@ fn snapshot(
     let unlinked = |pr: &&LinkedPr| {
         pr.head_repo == Some(setting.repo.id)
             && Some(&pr.head_ref) == branch.as_ref()
-            && !one.issue.linked_prs.iter().any(|linked| linked.number == pr.number)
+            && !one
+                .issue
+                .linked_prs
+                .iter()
+                .any(|linked| linked.number == pr.number)
     };
-    issue.linked_prs.extend(board.prs.iter().filter(unlinked).cloned());
+    issue
+        .linked_prs
+        .extend(board.prs.iter().filter(unlinked).cloned());
     let look = Look {
         at: board.at,
         issue: Some(issue),
@@ -235,19 +245,23 @@ fn run(board: &Board, one: &BoardIssue, view: &View<'_>) -> Run {
         return Run::Taken { why };
     }
     if let Some(reason) = view.state.blocked_reason {
-        let reason = reason.code().to_owned();
+        let reason = reason.code();
         return Run::Blocked { reason };
     }
     let open = |issue: &IssueNumber| board.issues.iter().any(|one| one.issue.number == *issue);
-    let issues: Vec<IssueNumber> = named_in(&view.issue.body).into_iter().filter(open).collect();
+    let issues: Vec<IssueNumber> = named_in(&view.issue.body)
+        .into_iter()
+        .filter(open)
+        .collect();
     if !issues.is_empty() || one.open_sub_issues > 0 {
         let sub_issues = one.open_sub_issues;
         return Run::BlockedBy { issues, sub_issues };
     }
-    match view.phase() {
-        Phase::Start => Run::Free,
-        phase if view.state.rev > 0 => Run::Waiting { phase },
-        _ => Run::Free,
+    let phase = view.phase();
+    if phase == Phase::Start || view.state.rev == 0 {
+        Run::Free
+    } else {
+        Run::Waiting { phase }
     }
 }
 

@@ -149,7 +149,9 @@ impl View<'_> {
     /// Whose claim goes away with ours. `None`: nobody's. `order`: a person said that it shall.
     pub fn displaces(&self, order: TakeOver) -> Option<Displaced> {
         let holding = self.holding();
-        let dead = self.lease_commit().and_then(|commit| self.displaced(Some(commit)));
+        let dead = self
+            .lease_commit()
+            .and_then(|commit| self.displaced(Some(commit)));
         let unassign = match order {
             TakeOver::No => self.stale_assignees(),
             TakeOver::Ordered => self.foreign_assignees(),
@@ -250,7 +252,7 @@ impl View<'_> {
         let markers = self.markers();
         self.foreign_assignees()
             .into_iter()
-            .filter(|login| markers.iter().any(|marker| self.is_dead(marker, login)))
+            .filter(|login| markers.iter().any(|marker| marker.is_dead(login)))
             .collect()
     }
 

@@ -29,14 +29,26 @@ type Check = fn(&View<'_>) -> Option<Decision>;
 
 /// The order is part of the protocol: an earlier guard must not be hidden by a later one.
 const GUARDS: &[(Guard, Check)] = &[
-    (guard("by hand", "nobody claimed it by hand on this machine"), by_hand),
-    (guard("version", "its state is of a version we know"), version),
-    (guard("claim", "our claim, if there is one, still holds its lease"), claim),
+    (
+        guard("by hand", "nobody claimed it by hand on this machine"),
+        by_hand,
+    ),
+    (
+        guard("version", "its state is of a version we know"),
+        version,
+    ),
+    (
+        guard("claim", "our claim, if there is one, still holds its lease"),
+        claim,
+    ),
     (guard("strays", "no run left processes behind"), strays),
     (guard("open", "the issue is open"), open),
     (guard("managed", "it carries a status label"), managed),
     (guard("hold", "no hold label stands"), hold),
-    (guard("repository", "the repository can be written to"), repository),
+    (
+        guard("repository", "the repository can be written to"),
+        repository,
+    ),
     (guard("reclaim", "a take-over was announced"), reclaimed),
     (guard("state", "its state block is valid"), state_valid),
     (guard("edits", "no person's edit was overwritten"), edits),
@@ -46,7 +58,10 @@ const GUARDS: &[(Guard, Check)] = &[
     (guard("spec", "its verify block says what done means"), spec),
     (guard("backoff", "no waiting time runs"), backoff),
     (guard("lease", "our lease is young"), lease_age),
-    (guard("checkpoint", "the checkpoint is up to the state"), checkpoint),
+    (
+        guard("checkpoint", "the checkpoint is up to the state"),
+        checkpoint,
+    ),
 ];
 
 const fn guard(name: &'static str, asks: &'static str) -> Guard {

@@ -63,7 +63,8 @@ impl View<'_> {
             };
             markers.iter().find(by_hand)
         };
-        live.or_else(stale).map(|marker| self.held_by_marker(marker))
+        live.or_else(stale)
+            .map(|marker| self.held_by_marker(marker))
     }
 
     /// Who stands against a claim of ours that has the lease: by marker, since the lease is ours.
@@ -140,7 +141,10 @@ impl Holding {
             ("machine", self.host.clone()),
             ("worktree", self.worktree.clone()),
             ("branch", self.branch.clone()),
-            ("lease", self.expires.map(|at| format!("until {}", time(at)))),
+            (
+                "lease",
+                self.expires.map(|at| format!("until {}", time(at))),
+            ),
             ("comment", self.url.clone()),
         ];
         rows.into_iter()

@@ -38,6 +38,18 @@ pub struct Marker<'a> {
     pub standing: MarkerStanding,
 }
 
+impl Marker<'_> {
+    /// Does the session of this operator count as dead, so that its assignee may come off?
+    pub(super) fn is_dead(&self, login: &Login) -> bool {
+        self.lock.operator.as_ref() == Some(login)
+            && match self.lock.by {
+                // The lease was looked at: a loop's claim without one is none.
+                LockBy::Loop => true,
+                LockBy::Manual | LockBy::Other(_) => self.standing == MarkerStanding::Stale,
+            }
+    }
+}
+
 impl<'a> View<'a> {
     /// The last marker of every comment that counts, newest first.
     pub fn markers(&self) -> Vec<Marker<'a>> {
@@ -107,16 +119,6 @@ impl<'a> View<'a> {
         self.rival(claim).filter(|rival| place(rival) < place(ours))
     }
 
-    /// Does the operator's session with this marker count as dead, so that its assignee may come off?
-    pub(super) fn is_dead(&self, marker: &Marker<'_>, login: &Login) -> bool {
-        marker.lock.operator.as_ref() == Some(login)
-            && match marker.lock.by {
-                // The lease was looked at: a loop's claim without one is none.
-                LockBy::Loop => true,
-                LockBy::Manual | LockBy::Other(_) => marker.standing == MarkerStanding::Stale,
-            }
-    }
-
     /// Leads of bundles that markers here name: what they are worth depends on another issue.
     pub fn leads(&self) -> Vec<IssueNumber> {
         let open = |marker: &Marker<'_>| marker.standing != MarkerStanding::Over;
@@ -148,7 +150,9 @@ impl<'a> View<'a> {
             LockBy::Loop => self.lease_carries(lock),
             LockBy::Manual | LockBy::Other(_) => {
                 let young = self.now < at + self.policy.stale_window;
-                let lead = lock.bundled_with.and_then(|lead| self.seen.leads.get(&lead));
+                let lead = lock
+                    .bundled_with
+                    .and_then(|lead| self.seen.leads.get(&lead));
                 lead.copied()
                     .unwrap_or_else(|| young || self.has_open_pr(lock.branch.as_deref()))
             }

@@ -1,7 +1,7 @@
 //! The snapshot, read once: blocks parsed, trust judged, lease and claim compared.
 
-use crate::model::claim::ClaimRecord;
 use crate::model::body::{self, ParsedBody, VerifyBlock};
+use crate::model::claim::ClaimRecord;
 use crate::model::comment::{Checkpoint, LockBy, parse_checkpoint};
 use crate::model::ids::{BranchName, CommentId, Login, RefName, Sha, Timestamp};
 use crate::model::issue::{Actor, Comment, Issue, Labelled};
@@ -204,9 +204,8 @@ impl<'a> View<'a> {
     /// whatever it goes into.
     pub fn pr_of_branch(&self) -> Option<&'a PullRequest> {
         let prs = self.seen.look.prs.iter();
-        let mut ours = prs.filter(|pr| {
-            pr.head_repo == Some(self.seen.repo.id) && pr.head_ref == self.branch
-        });
+        let mut ours =
+            prs.filter(|pr| pr.head_repo == Some(self.seen.repo.id) && pr.head_ref == self.branch);
         ours.find(|pr| pr.state == PrState::Open)
     }
 
@@ -215,8 +214,8 @@ impl<'a> View<'a> {
         let live = matches!(self.lease, LeaseReading::Held { expired: false, .. });
         let old = self.now >= record.at + self.policy.stale_window;
         let lead = record.hand.as_ref().and_then(|hand| hand.lead);
-        let led = lead.is_some_and(|lead| self.seen.leads.get(&lead) == Some(&true));
-        old && !live && !led && !self.has_open_pr(Some(record.branch.as_str()))
+        let bundled = lead.is_some_and(|lead| self.seen.leads.get(&lead) == Some(&true));
+        old && !live && !bundled && !self.has_open_pr(Some(record.branch.as_str()))
     }
 
     /// The base branch.

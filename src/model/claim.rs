@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{BranchName, ClaimId, Epoch, IssueNumber, Login, PrNumber, RepoSlug, Sha, Timestamp};
+use super::ids::{
+    BranchName, ClaimId, Epoch, IssueNumber, Login, PrNumber, RepoSlug, Sha, Timestamp,
+};
 
 /// `run.json`: this home's claim on an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 //! answers must be those GitHub describes, and faults must end in the right kind of failure.
 
 mod backlog;
-mod overview;
 mod described;
+mod overview;
 mod writing;
 
 use std::sync::Arc;

@@ -176,7 +176,11 @@ fn an_archive_takes_everything_but_the_lock_and_loses_nothing() {
         assert!(!run.exists());
         let log = std::fs::read_to_string(archive.join("200-1-implement/output.log")).unwrap();
         assert_eq!(log, claim);
-        assert!(std::fs::read_to_string(archive.join("run.json")).unwrap().contains(claim));
+        assert!(
+            std::fs::read_to_string(archive.join("run.json"))
+                .unwrap()
+                .contains(claim)
+        );
         places.push(archive);
     }
     // Twice in one second: two archives.

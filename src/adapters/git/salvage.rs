@@ -74,7 +74,10 @@ impl CliGit {
         let failed = |e: RunError| local(&what, &e);
         let clone = self.settings.clone.clone();
         let name = RefName::of_branch(branch);
-        let tip = self.commit_of(&clone, name.as_str()).await.map_err(failed)?;
+        let tip = self
+            .commit_of(&clone, name.as_str())
+            .await
+            .map_err(failed)?;
         if let Some(tip) = tip
             && self.is_unsaved(&tip, None).await.map_err(failed)?
         {

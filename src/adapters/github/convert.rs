@@ -140,12 +140,8 @@ pub(super) fn pull_request(
     checks: Vec<WireCheck>,
 ) -> Result<PullRequest, String> {
     let state = pr_state(&wire.state, wire.merge_commit, wire.merged_at);
-    let state = state.map_err(|word| {
-        format!(
-            "pull request #{} is {word} without its commit",
-            wire.number
-        )
-    })?;
+    let state = state
+        .map_err(|word| format!("pull request #{} is {word} without its commit", wire.number))?;
     Ok(PullRequest {
         number: PrNumber(wire.number),
         state,

@@ -122,7 +122,9 @@ impl Overview for GitHubAdapter {
         let mut all: Vec<BoardIssue> = Vec::new();
         for wire in issues {
             // An issue that is closed while pages are read shifts the others.
-            let seen = all.iter().any(|one| one.issue.number.0 == wire.issue.number);
+            let seen = all
+                .iter()
+                .any(|one| one.issue.number.0 == wire.issue.number);
             if !seen {
                 all.push(self.board_issue(what, wire).await?);
             }

@@ -16,14 +16,10 @@ fn row(issue: u64, title: &str, run: Run) -> BoardRow {
     }
 }
 
-fn at(text: &str) -> Option<Timestamp> {
-    Some(text.parse().unwrap())
-}
-
 /// One of everything that the Run column says.
 fn every_kind() -> Vec<BoardRow> {
     let who = || "@ann (`7f3a` on `mbp.local`)".to_owned();
-    let since = at("2026-09-06T12:04:10Z");
+    let since: Option<Timestamp> = Some("2026-09-06T12:04:10Z".parse().unwrap());
     let mut claimed = row(
         42,
         "The build is flaky on machines that are slow, and only on Mondays",
@@ -61,7 +57,13 @@ fn every_kind() -> Vec<BoardRow> {
         row(45, "A decision of people", Run::Hold),
         row(46, "Sell grapes", taken),
         row(47, "Sell fruit salad", behind),
-        row(48, "Sell figs", Run::Waiting { phase: Phase::WaitCi }),
+        row(
+            48,
+            "Sell figs",
+            Run::Waiting {
+                phase: Phase::WaitCi,
+            },
+        ),
         row(
             49,
             "Sell dates",
@@ -75,13 +77,19 @@ fn every_kind() -> Vec<BoardRow> {
 #[test]
 fn the_board_fits_a_narrow_terminal() {
     let table = table(&every_kind(), 80);
-    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
     insta::assert_snapshot!(table);
 }
 
 #[test]
 fn the_board_uses_a_wide_terminal() {
     let table = table(&every_kind(), 200);
-    assert!(table.lines().all(|line| line.chars().count() <= 200), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 200),
+        "{table}"
+    );
     insta::assert_snapshot!(table);
 }

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::args::{Args, ClaimAction, ClaimOptions, ReleaseOptions};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
+use super::output;
 use super::tool::{Asked, Tool};
 use super::wiring::{self, Opened};
-use super::output;
 use crate::decide::TakeOver;
 use crate::engine::claims::{ClaimOutcome, DryRun, End, ReleaseOutcome, Verdict, Wish};
 use crate::engine::renew::RenewOutcome;
@@ -68,7 +68,7 @@ async fn take(opened: &Opened, options: &ClaimOptions) -> Result<ExitCode, Comma
         let wish = Wish { lead, take_over };
         let outcome = engine.claim_by_hand(issue, wish).await;
         let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
-        refused |= matches!(outcome, ClaimOutcome::Refused(_));
+        refused |= !matches!(outcome, ClaimOutcome::Claimed(_));
         if options.json {
             lines.push(print::outcome_json(opened, &outcome));
         } else {
@@ -115,7 +115,7 @@ async fn give_back(
         if json {
             lines.push(print::release_json(issue, &outcome));
         } else {
-            print::release(opened, issue, &outcome);
+            print::release(issue, &outcome);
         }
     }
     if json {
@@ -151,11 +151,14 @@ async fn what_to_release(
         (Some(pr), None, None) => End::Merged(*pr),
         (None, Some(reason), None) => End::Abandoned(reason.clone()),
         (None, None, Some(reason)) => End::Blocked(reason.clone()),
-        _ => return Err(CommandError::new(Kind::Usage, "say how the work ended")
-            .hint("one of --merged PR, --abandoned REASON, --blocked REASON")),
+        _ => {
+            return Err(CommandError::new(Kind::Usage, "say how the work ended")
+                .hint("one of --merged PR, --abandoned REASON, --blocked REASON"));
+        }
     };
     let empty = |reason: &String| reason.trim().is_empty();
-    if options.abandoned.as_ref().is_some_and(empty) || options.blocked.as_ref().is_some_and(empty) {
+    if options.abandoned.as_ref().is_some_and(empty) || options.blocked.as_ref().is_some_and(empty)
+    {
         let error = CommandError::new(Kind::Usage, "the reason is empty");
         return Err(error.hint("say it in a few words: everybody reads it on the issue"));
     }
@@ -227,10 +230,14 @@ async fn sweep(opened: &Opened, dry_run: bool, json: bool) -> Result<ExitCode, C
 
 /// What GitHub, git or the home refused.
 fn trouble(opened: &Opened, issue: IssueNumber, error: &PortError) -> CommandError {
-    let again = matches!(error, PortError::Unknown { .. } | PortError::Unavailable { .. });
+    let again = matches!(
+        error,
+        PortError::Unknown { .. } | PortError::Unavailable { .. }
+    );
     let refused = wiring::refused_issue(error, &opened.name(), issue);
     if again {
-        return refused.hint("nothing is left half: the same command, or `ghswarm claim sweep`, goes on");
+        return refused
+            .hint("nothing is left half: the same command, or `ghswarm claim sweep`, goes on");
     }
     refused
 }

@@ -18,6 +18,9 @@ pub(super) fn outcome(opened: &Opened, outcome: &ClaimOutcome) {
     match outcome {
         ClaimOutcome::Claimed(claimed) => won(opened, claimed),
         ClaimOutcome::Refused(refused) => lost(opened, refused),
+        ClaimOutcome::NoLead { issue, because } => {
+            output::say(&format!("#{issue} not claimed: {because}"));
+        }
     }
 }
 
@@ -26,10 +29,18 @@ fn won(opened: &Opened, claimed: &Claimed) {
     output::data(&format!("#{issue} claimed: {}", strip_ansi(&claimed.title)));
     let mut rows = vec![("branch", claimed.branch.to_string())];
     rows.push(("worktree", claimed.worktree.display().to_string()));
-    rows.extend(claimed.expires.map(|at| ("lease", format!("until {}", time(at)))));
-    rows.extend(claimed.lead.map(|lead| ("bundle", format!("goes along with #{lead}"))));
+    rows.extend(
+        claimed
+            .expires
+            .map(|at| ("lease", format!("until {}", time(at)))),
+    );
+    rows.extend(
+        claimed
+            .lead
+            .map(|lead| ("bundle", format!("goes along with #{lead}"))),
+    );
     let old = claimed.displaced.as_ref();
-    rows.extend(old.map(|old| ("instead", format!("of {} ({})", old.who, old.because))));
+    rows.extend(old.map(|old| ("instead", format!("of {}", old.who))));
     let archived = claimed.archived.as_ref();
     rows.extend(archived.map(|path| ("archive", path.display().to_string())));
     for name in &claimed.salvaged {
@@ -82,7 +93,7 @@ fn begin(opened: &Opened, claimed: &Claimed) -> Vec<String> {
 
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
+    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
 }
 
 fn lost(opened: &Opened, refused: &Refused) {
@@ -136,10 +147,13 @@ pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
             "why": refused.why.to_string(),
             "holding": refused.holding,
         }),
+        ClaimOutcome::NoLead { issue, because } => json!({
+            "issue": issue, "claimed": false, "code": "no_lead", "why": because,
+        }),
     }
 }
 
-pub(super) fn release(opened: &Opened, issue: IssueNumber, outcome: &ReleaseOutcome) {
+pub(super) fn release(issue: IssueNumber, outcome: &ReleaseOutcome) {
     match outcome {
         ReleaseOutcome::Released { ending, issues } => {
             for one in issues {
@@ -159,11 +173,11 @@ pub(super) fn release(opened: &Opened, issue: IssueNumber, outcome: &ReleaseOutc
         }
         ReleaseOutcome::WrongPr { because, .. } => {
             output::say(&format!("#{issue} not released: {because}"));
-            let how = format!("ghswarm claim release {issue} --abandoned REASON (or --blocked REASON)");
+            let how =
+                format!("ghswarm claim release {issue} --abandoned REASON (or --blocked REASON)");
             output::say(&format!("  if it ended otherwise: {how}"));
         }
     }
-    let _ = opened;
 }
 
 fn ended(ending: &Ending) -> String {
@@ -199,7 +213,11 @@ pub(super) fn standing(opened: &Opened, standing: &HandStanding) {
     let why = standing.why.as_ref();
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     output::data(&format!("#{issue} {word}{why}"));
-    for line in standing.holding.iter().flat_map(crate::decide::Holding::lines) {
+    for line in standing
+        .holding
+        .iter()
+        .flat_map(crate::decide::Holding::lines)
+    {
         output::data(&strip_ansi(&line));
     }
     if standing.unfinished {
@@ -208,7 +226,9 @@ pub(super) fn standing(opened: &Opened, standing: &HandStanding) {
     }
     let ours = standing.verdict == Verdict::Ours;
     if ours && standing.expires.is_none() {
-        output::say(&format!("  its lease ran out; renew it: ghswarm claim renew {issue}"));
+        output::say(&format!(
+            "  its lease ran out; renew it: ghswarm claim renew {issue}"
+        ));
     }
     let nobody = standing.holding.is_none();
     let labels = &opened.engine.policy.labels;
@@ -244,7 +264,10 @@ pub(super) fn swept(one: &Swept, dry: DryRun) -> String {
         DryRun::Yes => plan.to_owned(),
     };
     let words = match &one.how {
-        SweptHow::Finished => would("what was cut off is finished", "a call was cut off: would finish it"),
+        SweptHow::Finished => would(
+            "what was cut off is finished",
+            "a call was cut off: would finish it",
+        ),
         SweptHow::Merged { pr } => {
             let done = would("released and closed", "would release and close it");
             format!("PR #{pr} is merged: {done}")

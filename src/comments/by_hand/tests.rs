@@ -40,7 +40,10 @@ fn a_lock_comment_parses_back_and_its_end_keeps_the_record() {
     let text = placed(&words(&record));
     let read = parse_checkpoint(&text, "claude-lock").unwrap();
     let lock = read.lock.unwrap();
-    assert_eq!((lock.by, lock.claim), (LockBy::Manual, Some(record.claim.clone())));
+    assert_eq!(
+        (lock.by, lock.claim),
+        (LockBy::Manual, Some(record.claim.clone()))
+    );
     assert_eq!(lock.worktree.as_deref(), Some("/home/ann/my trees/issue-7"));
     assert!(!read.finished && read.state.is_none());
     let ending = Ending::Blocked {
@@ -89,9 +92,15 @@ fn every_ending_says_the_words_that_other_tools_look_for() {
         because: "PR #9 was closed without merging".to_owned(),
     };
     let text = released(&record, &cleared(Some((pr, base)))).unwrap();
-    assert!(text.contains("Releasing stale lock held by `bob` — PR #9 merged"), "{text}");
+    assert!(
+        text.contains("Releasing stale lock held by `bob` — PR #9 merged"),
+        "{text}"
+    );
     let text = released(&record, &cleared(None)).unwrap();
-    assert!(text.contains("`bob` — PR #9 was closed without merging."), "{text}");
+    assert!(
+        text.contains("`bob` — PR #9 was closed without merging."),
+        "{text}"
+    );
     assert!(text.contains("Session lock released"), "{text}");
     assert_eq!(released(&record, &Ending::TakenBack), None);
 }
@@ -108,7 +117,10 @@ fn a_take_over_names_the_old_owner_and_ends_the_old_lock() {
     };
     let ann = Login::new("ann").unwrap();
     let text = displaced(&record, &old, &ann);
-    assert!(text.contains("2026-01-02 03:04:05") && text.contains("Session lock released"), "{text}");
+    assert!(
+        text.contains("2026-01-02 03:04:05") && text.contains("Session lock released"),
+        "{text}"
+    );
     old.by_order = false;
     let text = displaced(&record, &old, &ann);
     assert!(text.contains("Reclaiming stale lock from"), "{text}");

@@ -1,10 +1,14 @@
 //! Which markers in comments keep others away, and for how long.
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a view's own methods are not general enough in its lifetime to be named instead"
+)]
 
 use std::time::Duration;
 
 use super::given::*;
-use crate::decide::markers::MarkerStanding;
 use crate::decide::TakeOver;
+use crate::decide::markers::MarkerStanding;
 use crate::model::comment::FINISHED_MARKER;
 use crate::model::ids::{IssueNumber, PrNumber, RepoId};
 use crate::model::issue::LinkedPr;
@@ -52,14 +56,18 @@ fn a_manual_marker_is_live_while_it_is_young() {
 fn an_old_manual_marker_is_live_while_a_pull_request_is_open() {
     let given = later(snapshot().comment("bob", BOBS), 100);
     // From the branch that the loop would use too: then the pull request itself refuses nobody.
-    let ours = given.clone().with(|given| given.issue().linked_prs = vec![linked("issue-42", 1)]);
+    let ours = given
+        .clone()
+        .with(|given| given.issue().linked_prs = vec![linked("issue-42", 1)]);
     both(&ours, "claimed_by_comment");
     // Not linked at all, but from the marker's branch.
     let text = BOBS.replace("bobs", "issue-42");
     let unlinked = later(snapshot().comment("bob", &text), 100).pr(|_| {});
     both(&unlinked, "claimed_by_comment");
     // From a fork, under the marker's branch.
-    let fork = given.clone().with(|given| given.issue().linked_prs = vec![linked("bobs", 77)]);
+    let fork = given
+        .clone()
+        .with(|given| given.issue().linked_prs = vec![linked("bobs", 77)]);
     both(&fork, "claimed_by_comment");
     // A stranger's fork keeps no lock alive.
     let stranger = given.with(|given| given.issue().linked_prs = vec![linked("x", 77)]);
@@ -82,13 +90,19 @@ fn a_marker_without_a_time_is_as_old_as_its_comment() {
 
 #[test]
 fn a_finished_or_released_marker_claims_nothing() {
-    both(&snapshot().comment("bob", &format!("{BOBS}\n{FINISHED_MARKER}\n")), "");
+    both(
+        &snapshot().comment("bob", &format!("{BOBS}\n{FINISHED_MARKER}\n")),
+        "",
+    );
     let released = snapshot()
         .comment("bob", BOBS)
         .comment("bob", "Session lock released — PR #7 merged.");
     both(&released, "");
     // Who quotes or mentions the words releases nothing, nor does a stranger.
-    for text in ["> Session lock released", "Is it `Session lock released` by now?"] {
+    for text in [
+        "> Session lock released",
+        "Is it `Session lock released` by now?",
+    ] {
         let quoted = snapshot().comment("bob", BOBS).comment("bob", text);
         both(&quoted, "claimed_by_comment");
     }
@@ -101,7 +115,10 @@ fn a_finished_or_released_marker_claims_nothing() {
 #[test]
 fn of_one_operators_markers_only_the_newest_counts() {
     let finished = format!("{BOBS}\n{FINISHED_MARKER}\n");
-    both(&snapshot().comment("bob", BOBS).comment("bob", &finished), "");
+    both(
+        &snapshot().comment("bob", BOBS).comment("bob", &finished),
+        "",
+    );
     both(
         &snapshot().comment("bob", &finished).comment("bob", BOBS),
         "claimed_by_comment",
@@ -133,7 +150,10 @@ fn the_assignee_of_a_stale_manual_claim_comes_off_with_the_reclaim() {
     });
     both(&alone, "");
     let displaced = alone.view_of(|view| view.displaces(TakeOver::No)).unwrap();
-    assert_eq!((displaced.who.as_str(), displaced.since), ("@bob", Some(start_time())));
+    assert_eq!(
+        (displaced.who.as_str(), displaced.since),
+        ("@bob", Some(start_time()))
+    );
     assert_eq!(displaced.unassign, [login("bob")]);
     assert!(!displaced.by_order);
     // Somebody who never placed a marker is no dead session.
@@ -144,11 +164,17 @@ fn the_assignee_of_a_stale_manual_claim_comes_off_with_the_reclaim() {
 fn a_reclaimed_marker_stays_over_when_our_own_pull_request_opens() {
     let stale = later(snapshot().comment("bob", BOBS), 30).claimed();
     let notice = stale.view_of(|view| view.reclaim_notice()).unwrap();
-    assert_eq!((notice.from.as_str(), notice.since), ("@bob", Some(start_time())));
+    assert_eq!(
+        (notice.from.as_str(), notice.since),
+        ("@bob", Some(start_time()))
+    );
     let text = crate::comments::reclaim(&notice);
     let said = stale.comment("op", &text).pr(|_| {});
     assert_eq!(said.view_of(|view| view.reclaim_notice()), None);
-    assert_eq!(said.view_of(|view| view.rival(None).map(|rival| rival.at)), None);
+    assert_eq!(
+        said.view_of(|view| view.rival(None).map(|rival| rival.at)),
+        None
+    );
 }
 
 #[test]
@@ -156,7 +182,9 @@ fn an_order_displaces_what_is_live_and_names_it() {
     let given = snapshot()
         .comment("bob", BOBS)
         .with(|given| given.issue().assignees = vec![login("bob")]);
-    let displaced = given.view_of(|view| view.displaces(TakeOver::Ordered)).unwrap();
+    let displaced = given
+        .view_of(|view| view.displaces(TakeOver::Ordered))
+        .unwrap();
     assert!(displaced.by_order);
     assert_eq!(displaced.who, "@bob");
     let nobody = snapshot().view_of(|view| view.displaces(TakeOver::Ordered));
@@ -172,7 +200,11 @@ fn a_claim_by_hand_stays_off_a_pull_request_that_another_operator_opened() {
 
 #[test]
 fn what_stops_everybody_stops_a_claim_by_hand() {
-    assert_eq!(refuses(&snapshot().labels(&[])), "", "no status label is needed");
+    assert_eq!(
+        refuses(&snapshot().labels(&[])),
+        "",
+        "no status label is needed"
+    );
     assert_eq!(refuses(&snapshot().labels(&["do-not-dispatch"])), "on_hold");
     let closed = snapshot().with(|given| given.issue().open = false);
     assert_eq!(refuses(&closed), "issue_closed");
@@ -183,9 +215,7 @@ fn what_stops_everybody_stops_a_claim_by_hand() {
 #[test]
 fn who_holds_it_is_told_from_lease_and_comment_together() {
     let text = BOBS.replace("by=manual", "by=manual claim=c-other");
-    let given = snapshot()
-        .lease(OTHER_CLAIM, 300, 1)
-        .comment("bob", &text);
+    let given = snapshot().lease(OTHER_CLAIM, 300, 1).comment("bob", &text);
     let held = given.view_of(|view| view.holding()).unwrap();
     assert_eq!(held.who, "@bob (`owner of c-other`)");
     assert_eq!(held.worktree.as_deref(), Some("/w"));

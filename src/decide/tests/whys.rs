@@ -191,7 +191,10 @@ fn hand_claim_stale() {
     let stale = "drop claim: the claim by hand of 2026-01-01 11:00 UTC is stale: no pull request is \
                  open";
     check(&old, stale);
-    assert_eq!(snapshot().by_hand(23).decide().why().code(), "claimed_by_hand");
+    assert_eq!(
+        snapshot().by_hand(23).decide().why().code(),
+        "claimed_by_hand"
+    );
     assert_eq!(old.pr(|_| {}).decide().why().code(), "claimed_by_hand");
     let lost = snapshot().by_hand(1).lease(OTHER_CLAIM, 300, 1);
     check(&lost, "drop claim: another claim holds the lease");

@@ -55,6 +55,13 @@ pub enum ClaimOutcome {
     Claimed(Box<Claimed>),
     /// Somebody else has it, or it is not to be worked on; nothing was written, or it was taken back.
     Refused(Box<Refused>),
+    /// The bundle has no lead that stands here; nothing was asked.
+    NoLead {
+        /// The issue.
+        issue: IssueNumber,
+        /// Why, in words.
+        because: String,
+    },
 }
 
 /// A claim that stands.

@@ -134,7 +134,10 @@ impl RepoEngine {
     }
 
     /// Finishes a release: the bundle first, then the claim itself. `None`: the lease was lost.
-    pub(super) async fn settle(&self, record: &ClaimRecord) -> PortResult<Option<Vec<IssueNumber>>> {
+    pub(super) async fn settle(
+        &self,
+        record: &ClaimRecord,
+    ) -> PortResult<Option<Vec<IssueNumber>>> {
         let mut released = Vec::new();
         if let Some(HandStage::Releasing { ending }) = record.stage() {
             for sibling in self.bundle(record.issue)? {
@@ -253,7 +256,10 @@ impl RepoEngine {
             stolen_from: None,
             ..plan
         };
-        debug_assert_eq!(seen.look.issue.as_ref().map(|i| i.number), Some(record.issue));
+        debug_assert_eq!(
+            seen.look.issue.as_ref().map(|i| i.number),
+            Some(record.issue)
+        );
         match self.swap_lease(record, &plan, &terms).await? {
             Taken::Won => Ok(None),
             Taken::Lost => {
@@ -284,7 +290,11 @@ impl RepoEngine {
         }
         let closes = matches!(
             ending,
-            Ending::Merged { .. } | Ending::Cleared { merged: Some(_), .. }
+            Ending::Merged { .. }
+                | Ending::Cleared {
+                    merged: Some(_),
+                    ..
+                }
         );
         if closes && view.issue.open {
             let change = IssueChange {
@@ -308,7 +318,9 @@ impl RepoEngine {
 
     fn claim_labels<'a>(view: &View<'a>, label: &str) -> Vec<&'a str> {
         let labels = view.issue.labels.iter().map(String::as_str);
-        labels.filter(|one| one.eq_ignore_ascii_case(label)).collect()
+        labels
+            .filter(|one| one.eq_ignore_ascii_case(label))
+            .collect()
     }
 
     /// The pull request of a claimed issue carries the same assignee.
@@ -332,10 +344,17 @@ fn assignees_off<'a>(
 ) -> Vec<&'a crate::model::ids::Login> {
     let on = |login: &&crate::model::ids::Login| view.issue.assignees.contains(login);
     let off = match ending {
-        Ending::Merged { .. } | Ending::Blocked { .. } => None,
         Ending::Abandoned { .. } | Ending::TakenBack => hand.assigned.then(|| view.operator()),
-        Ending::Cleared { merged: None, operator, .. } => Some(operator),
-        Ending::Cleared { merged: Some(_), .. } => None,
+        Ending::Cleared {
+            merged: None,
+            operator,
+            ..
+        } => Some(operator),
+        Ending::Merged { .. }
+        | Ending::Blocked { .. }
+        | Ending::Cleared {
+            merged: Some(_), ..
+        } => None,
     };
     off.into_iter().filter(on).collect()
 }

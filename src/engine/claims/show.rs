@@ -81,7 +81,10 @@ impl RepoEngine {
         view: &View<'_>,
         (record, proof): (&ClaimRecord, &ClaimProof),
     ) -> PortResult<Announced> {
-        let displaced = record.hand.as_ref().and_then(|hand| hand.displaced.as_ref());
+        let displaced = record
+            .hand
+            .as_ref()
+            .and_then(|hand| hand.displaced.as_ref());
         let Some(old) = displaced else {
             return Ok(Announced::All);
         };
@@ -96,9 +99,7 @@ impl RepoEngine {
             announced = Announced::Some;
         }
         for login in old.unassign.iter().filter(off) {
-            github
-                .remove_assignee(proof, record.issue.0, login)
-                .await?;
+            github.remove_assignee(proof, record.issue.0, login).await?;
             announced = Announced::Some;
         }
         Ok(announced)

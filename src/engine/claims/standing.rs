@@ -150,7 +150,11 @@ impl RepoEngine {
     /// Does a claim of this home have an open pull request? What capacity collapse asks: those stay.
     pub async fn has_open_pr(&self, issue: IssueNumber) -> PortResult<bool> {
         let seen = self.observe(issue, &Order::default(), None).await?;
-        let branch = seen.local.claim.as_ref().map(|record| record.branch.to_string());
+        let branch = seen
+            .local
+            .claim
+            .as_ref()
+            .map(|record| record.branch.to_string());
         let view = View::of(&seen, &self.policy, seen.look.at);
         Ok(view.is_ok_and(|view| view.has_open_pr(branch.as_deref())))
     }

@@ -236,7 +236,9 @@ impl RepoEngine {
         Ok(lead.ok().and_then(|lead| {
             let same = |one: &Marker<'_>| one.lock.operator == marker.lock.operator;
             let markers = lead.markers();
-            let found = markers.iter().find(|one| same(one) && one.lock.branch.is_some());
+            let found = markers
+                .iter()
+                .find(|one| same(one) && one.lock.branch.is_some());
             parse(&found?.lock.branch)
         }))
     }
@@ -319,12 +321,12 @@ fn last_pr<'a>(
     branch: &BranchName,
     since: crate::model::ids::Timestamp,
 ) -> Option<&'a PullRequest> {
-    let ours = seen.look.prs.iter().filter(|pr| {
+    let mut ours = seen.look.prs.iter().filter(|pr| {
         let of_claim = match &pr.state {
             PrState::Merged { at, .. } => *at >= since,
             PrState::Open | PrState::Closed => true,
         };
         pr.head_repo == Some(seen.repo.id) && pr.head_ref == *branch && of_claim
     });
-    ours.last()
+    ours.next_back()
 }

@@ -5,7 +5,7 @@ use crate::decide::view::{ClaimView, View};
 use crate::decide::{Order, Snapshot, TakeOver, Why};
 use crate::model::claim::{ByHand, ClaimRecord, HandStage};
 use crate::model::ids::{ClaimId, IssueNumber};
-use crate::ports::{PortError, PortResult, Refusal};
+use crate::ports::PortResult;
 
 use super::super::perform::claim::Taken;
 use super::super::settings::RepoEngine;
@@ -28,8 +28,8 @@ impl RepoEngine {
     pub async fn claim_by_hand(&self, issue: IssueNumber, wish: Wish) -> PortResult<ClaimOutcome> {
         let stood = self.claim_that_stands(issue)?;
         let _guard = self.lock_issue(issue).await?;
-        if let Some(lead) = wish.lead {
-            self.check_lead(issue, lead)?;
+        if let Some(because) = self.refuses_lead(issue, wish.lead)? {
+            return Ok(ClaimOutcome::NoLead { issue, because });
         }
         let now = self.claim_that_stands(issue)?;
         // Another `claim` of this home came in between: that one is nobody's order to displace.
@@ -62,17 +62,22 @@ impl RepoEngine {
     }
 
     /// A bundle hangs on a claim by hand of this home that stands, and is not itself part of one.
-    fn check_lead(&self, issue: IssueNumber, lead: IssueNumber) -> PortResult<()> {
+    fn refuses_lead(
+        &self,
+        issue: IssueNumber,
+        lead: Option<IssueNumber>,
+    ) -> PortResult<Option<String>> {
+        let Some(lead) = lead else { return Ok(None) };
         let record = self.world.folders.claim(lead)?;
         let hand = record.as_ref().and_then(|record| record.hand.as_ref());
-        let words = match hand {
-            _ if lead == issue => "an issue does not lead itself".to_owned(),
-            Some(hand) if hand.lead.is_some() => format!("#{lead} is part of a bundle itself"),
-            Some(hand) if hand.stage == HandStage::Held => return Ok(()),
-            _ => format!("claim the lead first: ghswarm claim {lead}"),
-        };
-        let what = format!("bundle issue #{issue} with #{lead}");
-        Err(PortError::refused(what, Refusal::Local, words))
+        Ok(match hand {
+            _ if lead == issue => Some("an issue does not lead itself".to_owned()),
+            Some(hand) if hand.lead.is_some() => {
+                Some(format!("#{lead} is part of a bundle itself"))
+            }
+            Some(hand) if hand.stage == HandStage::Held => None,
+            _ => Some(format!("claim the lead first: ghswarm claim {lead}")),
+        })
     }
 
     /// One look and what follows from it. `None`: look again.
@@ -102,9 +107,7 @@ impl RepoEngine {
             (Some(HandStage::Claiming), ClaimView::Ours(proof)) => {
                 self.show(attempt, &seen, &view, (&record, proof)).await
             }
-            (Some(HandStage::Claiming), _) => {
-                self.take(attempt, &seen, &view, Some(&record)).await
-            }
+            (Some(HandStage::Claiming), _) => self.take(attempt, &seen, &view, Some(&record)).await,
             (Some(HandStage::Held | HandStage::Releasing { .. }), _) => {
                 self.beside_ourselves(attempt, &seen, &view, &record).await
             }
@@ -180,14 +183,12 @@ impl RepoEngine {
             since: record.at,
             frozen: false,
         });
-        match running.or_else(|| view.refuses_hand()) {
-            Some(why) => Ok(Some(refused(attempt.issue, why, Some(view)))),
-            None => {
-                self.world.runs.relieve(attempt.issue)?;
-                self.world.folders.remove_claim(attempt.issue)?;
-                Ok(None)
-            }
+        if let Some(why) = running.or_else(|| view.refuses_hand()) {
+            return Ok(Some(refused(attempt.issue, why, Some(view))));
         }
+        self.world.runs.relieve(attempt.issue)?;
+        self.world.folders.remove_claim(attempt.issue)?;
+        Ok(None)
     }
 
     /// Another session of this home claims it by hand. One that is stale is followed as anybody's is.

@@ -218,7 +218,10 @@ impl RepoEngine {
         Ok(Performed::same(seen))
     }
 
-    pub(in crate::engine) async fn perform_release(&self, seen: &Snapshot) -> PortResult<Performed> {
+    pub(in crate::engine) async fn perform_release(
+        &self,
+        seen: &Snapshot,
+    ) -> PortResult<Performed> {
         let record = Self::record(seen)?;
         // First, so that no supervisor renews what is being given back.
         self.world.runs.relieve(record.issue)?;

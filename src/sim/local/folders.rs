@@ -102,7 +102,9 @@ impl Folders for SimFolders {
         self.home.write(LocalOp::Supersede, what, |state| {
             let claim = state.claims.remove(&issue);
             state.superseded.extend(claim);
-            Ok(PathBuf::from(format!("/sim/issue-{issue}/superseded/{stamp}")))
+            Ok(PathBuf::from(format!(
+                "/sim/issue-{issue}/superseded/{stamp}"
+            )))
         })
     }
 

@@ -14,7 +14,10 @@ fn board(world: &World, host: &Host) -> BTreeMap<u64, BoardRow> {
     let board = world.wait(host.port().board("leases")).unwrap();
     let repo = world.wait(host.port().repository()).unwrap();
     let claims = engine.claims_by_hand().unwrap();
-    let claims = claims.into_iter().map(|record| (record.issue, record)).collect();
+    let claims = claims
+        .into_iter()
+        .map(|record| (record.issue, record))
+        .collect();
     let setting = Setting {
         repo: &repo,
         policy: &engine.policy,
@@ -35,7 +38,10 @@ fn the_run_column_follows_a_claim_through_its_life() {
     assert_eq!(says(&world, &a, issue), "free");
     world.wins(&b, issue, PLAIN);
     let held = says(&world, &a, issue);
-    assert!(held.starts_with("claimed by @bob (`home-b` on `host-b`) since 03-02 09:00"), "{held}");
+    assert!(
+        held.starts_with("claimed by @bob (`home-b` on `host-b`) since 03-02 09:00"),
+        "{held}"
+    );
     let row = &board(&world, &a)[&issue];
     assert!(row.comment.as_ref().unwrap().contains("#issuecomment-"));
     assert!(row.worktree.as_ref().unwrap().starts_with("/sim/b/"));
@@ -74,12 +80,20 @@ fn the_run_column_tells_hold_assignee_blockers_and_the_loops_phases() {
     assert_eq!(says(&world, &a, behind), format!("blocked by #{held}"));
     assert_eq!(says(&world, &a, parent), "1 sub-issue open");
     assert!(!board(&world, &a).contains_key(&over));
-    let long = Performance::success().takes(Takes::ForEver).file("a", "a").commit("a");
-    world.agent.does(ghswarm::model::run::RunKind::Implement, 1, long);
+    let long = Performance::success()
+        .takes(Takes::ForEver)
+        .file("a", "a")
+        .commit("a");
+    world
+        .agent
+        .does(ghswarm::model::run::RunKind::Implement, 1, long);
     let managed = world.opens_issue("Sell plums");
     world.run_until_waits();
     let running = says(&world, &a, managed);
-    assert!(running.starts_with("running implement by @ann"), "{running}");
+    assert!(
+        running.starts_with("running implement by @ann"),
+        "{running}"
+    );
     a.home.finish_run(&world.agent.keys()[0]).unwrap();
     world.settle();
     assert_eq!(says(&world, &a, managed), "waiting: wait_ci");

@@ -161,7 +161,9 @@ impl Scene {
             Deed::Blocked => world.release(a, self.lead, &blocked()).map(drop),
             Deed::Sweep => {
                 let engine = a.engine();
-                world.wait(engine.sweep_by_hand(a.port(), DryRun::No)).map(drop)
+                world
+                    .wait(engine.sweep_by_hand(a.port(), DryRun::No))
+                    .map(drop)
             }
         }
     }
@@ -193,7 +195,10 @@ impl Scene {
         }
         let displaced = |words: &str| {
             let comments = world.issue(*lead).comments;
-            let said = comments.iter().filter(|c| c.body.contains(&format!("\n{words}"))).count();
+            let said = comments
+                .iter()
+                .filter(|c| c.body.contains(&format!("\n{words}")))
+                .count();
             // An order that is repeated once the claim stands displaces that one.
             let again = matches!(deed, Deed::TakeOver | Deed::TakeOverOwn) && said == 2;
             assert!(said == 1 || again, "{comments:#?}");
@@ -276,11 +281,18 @@ fn live(deed: Deed, trouble: &Trouble, next: Next) -> (u64, u64) {
         }
         Next::Sweep => {
             let engine = a.engine();
-            let swept = world.wait(engine.sweep_by_hand(a.port(), DryRun::No)).unwrap();
+            let swept = world
+                .wait(engine.sweep_by_hand(a.port(), DryRun::No))
+                .unwrap();
             assert!(swept.len() <= 3, "{swept:?}");
             scene.expect_whole(deed);
-            let again = world.wait(engine.sweep_by_hand(a.port(), DryRun::No)).unwrap();
-            assert!(again.iter().all(|one| one.how != SweptHow::Finished), "{again:?}");
+            let again = world
+                .wait(engine.sweep_by_hand(a.port(), DryRun::No))
+                .unwrap();
+            assert!(
+                again.iter().all(|one| one.how != SweptHow::Finished),
+                "{again:?}"
+            );
         }
         Next::Cycle => {
             world.run_until_waits();
@@ -294,7 +306,10 @@ fn live(deed: Deed, trouble: &Trouble, next: Next) -> (u64, u64) {
 fn everywhere(next: Next, troubles: impl Fn(u64, u64) -> Vec<Trouble>) {
     for deed in DEEDS {
         let (remote, local) = live(deed, &Trouble::None, Next::Same);
-        assert!(remote >= 3 && local >= 1, "{deed:?}: {remote} and {local} writes");
+        assert!(
+            remote >= 3 && local >= 1,
+            "{deed:?}: {remote} and {local} writes"
+        );
         for trouble in troubles(remote, local) {
             live(deed, &trouble, next);
         }
@@ -307,9 +322,8 @@ fn remote_crashes(remote: u64, _: u64) -> Vec<Trouble> {
 }
 
 fn local_crashes(_: u64, local: u64) -> Vec<Trouble> {
-    let all = |n| {
-        [LocalFault::CrashBefore, LocalFault::CrashAfter].map(|fault| Trouble::Local(n, fault))
-    };
+    let all =
+        |n| [LocalFault::CrashBefore, LocalFault::CrashAfter].map(|fault| Trouble::Local(n, fault));
     (1..=local).flat_map(all).collect()
 }
 

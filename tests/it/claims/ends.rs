@@ -12,11 +12,17 @@ fn merged_closes_the_issue_and_keeps_the_assignee_as_credit() {
     world.merges("bob", pr);
     world.gives_back(&a, issue, &merged(pr));
     let now = world.issue(issue);
-    assert!(!now.open && now.state_reason.as_deref() == Some("completed"), "{now:#?}");
+    assert!(
+        !now.open && now.state_reason.as_deref() == Some("completed"),
+        "{now:#?}"
+    );
     assert_eq!(now.assignees, [ANN]);
     let said = now.comments.last().unwrap().body.clone();
     assert!(said.contains(&format!("Resolved by PR #{pr}")), "{said}");
-    assert!(said.contains(&format!("Session lock released — PR #{pr} merged.")), "{said}");
+    assert!(
+        said.contains(&format!("Session lock released — PR #{pr} merged.")),
+        "{said}"
+    );
     world.expect_free(issue);
 }
 
@@ -28,7 +34,9 @@ fn a_pull_request_that_is_not_merged_or_not_this_issues_releases_nothing() {
     let refuse = |pr: u64, words: &str| {
         let before = world.sim().counts().writes;
         match world.release(&a, issue, &merged(pr)).unwrap() {
-            ReleaseOutcome::WrongPr { because, .. } => assert!(because.contains(words), "{because}"),
+            ReleaseOutcome::WrongPr { because, .. } => {
+                assert!(because.contains(words), "{because}")
+            }
             outcome => panic!("{outcome:?}"),
         }
         assert_eq!(world.sim().counts().writes, before);
@@ -59,7 +67,13 @@ fn given_up_takes_off_what_we_placed_and_nothing_else() {
     let now = world.issue(issue);
     assert_eq!(now.assignees, Vec::<String>::new());
     assert!(now.open && now.has_label("bug"));
-    assert!(now.comments.last().unwrap().body.contains("it does not work"));
+    assert!(
+        now.comments
+            .last()
+            .unwrap()
+            .body
+            .contains("it does not work")
+    );
     world.expect_free(issue);
     world.wins(&b, issue, PLAIN);
     world.gives_back(&b, issue, &abandoned());
@@ -85,7 +99,10 @@ fn blocked_keeps_the_assignee_and_is_followed_by_a_fresh_claim() {
     assert_ne!(first.claim, second.claim);
     let now = world.issue(issue);
     // Never an edited old one: the first comment says that it is over, a second one is there.
-    let marks = now.comments.iter().filter(|c| c.body.contains("claude-lock:"));
+    let marks = now
+        .comments
+        .iter()
+        .filter(|c| c.body.contains("claude-lock:"));
     assert_eq!(marks.count(), 2);
 }
 
@@ -108,7 +125,10 @@ fn a_release_works_although_somebody_deleted_the_lease() {
         let (world, a, _, issue) = two_homes();
         world.wins(&a, issue, PLAIN);
         world.minutes(600);
-        world.repo.delete_ref(&format!("refs/leases/issue-{issue}")).unwrap();
+        world
+            .repo
+            .delete_ref(&format!("refs/leases/issue-{issue}"))
+            .unwrap();
         world.gives_back(&a, issue, &end);
         world.expect_free(issue);
     }

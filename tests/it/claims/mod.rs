@@ -64,7 +64,7 @@ impl World {
                 self.expect_claimed(host, issue);
                 *claimed
             }
-            ClaimOutcome::Refused(refused) => panic!("refused: {refused:?}\n{}", self.trace()),
+            other => panic!("refused: {other:?}\n{}", self.trace()),
         }
     }
 
@@ -77,7 +77,7 @@ impl World {
                 assert_eq!(self.sim().counts().writes, before, "a loser wrote");
                 *refused
             }
-            ClaimOutcome::Claimed(claimed) => panic!("won: {claimed:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -104,7 +104,10 @@ impl World {
         assert_eq!(record.stage(), Some(&HandStage::Held));
         let now = self.issue(issue);
         assert!(now.has_label("agent-claimed"), "{now:#?}");
-        assert!(now.assignees.contains(&host.operator().to_owned()), "{now:#?}");
+        assert!(
+            now.assignees.contains(&host.operator().to_owned()),
+            "{now:#?}"
+        );
         let open = open_marks(&now);
         let ours = |mark: &&&Comment| mark.body.contains(record.claim.as_str());
         assert_eq!(open.iter().filter(ours).count(), 1, "{now:#?}");
@@ -122,12 +125,16 @@ impl World {
         for host in self.hosts() {
             assert_eq!(record(&host, issue), None, "a record is left");
         }
-        let released = now.comments.iter().rposition(|comment| {
-            comment.body.contains("Session lock released")
-        });
+        let released = now
+            .comments
+            .iter()
+            .rposition(|comment| comment.body.contains("Session lock released"));
         let open = open_marks(&now);
         let after = |mark: &&&Comment| {
-            let at = now.comments.iter().position(|comment| comment.id == mark.id);
+            let at = now
+                .comments
+                .iter()
+                .position(|comment| comment.id == mark.id);
             released.is_none_or(|released| at > Some(released))
         };
         assert_eq!(open.iter().filter(after).count(), 0, "{now:#?}");

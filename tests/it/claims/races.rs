@@ -17,7 +17,10 @@ fn the_loser_of_the_swap_writes_nothing_and_is_told_who_won() {
     a.door.right_before(Op::SwapRefs, move || {
         let engine = runtime.lock().unwrap().take().unwrap();
         let outcome = crate::claims::alone(engine.claim_by_hand(IssueNumber(issue), PLAIN));
-        assert!(matches!(outcome, Ok(ClaimOutcome::Claimed(_))), "{outcome:?}");
+        assert!(
+            matches!(outcome, Ok(ClaimOutcome::Claimed(_))),
+            "{outcome:?}"
+        );
     });
     let before = world.issue(issue);
     let ClaimOutcome::Refused(refused) = world.claim(&a, issue, PLAIN).unwrap() else {
@@ -38,7 +41,10 @@ fn an_order_does_not_displace_who_won_the_race_for_it() {
     a.door.right_before(Op::SwapRefs, move || {
         let engine = runtime.lock().unwrap().take().unwrap();
         let outcome = crate::claims::alone(engine.claim_by_hand(IssueNumber(issue), ORDERED));
-        assert!(matches!(outcome, Ok(ClaimOutcome::Claimed(_))), "{outcome:?}");
+        assert!(
+            matches!(outcome, Ok(ClaimOutcome::Claimed(_))),
+            "{outcome:?}"
+        );
     });
     let ClaimOutcome::Refused(_) = world.claim(&a, issue, ORDERED).unwrap() else {
         panic!("the winner was displaced");
@@ -53,7 +59,8 @@ fn somebody_who_claims_by_comment_before_ours_stands_keeps_the_issue() {
     let clock = world.clock.clone();
     a.door.right_before(Op::SwapRefs, move || {
         clock.advance(std::time::Duration::from_secs(1));
-        repo.comment("bob", issue, &foreign_mark("2026-03-02T09:00:01Z")).unwrap();
+        repo.comment("bob", issue, &foreign_mark("2026-03-02T09:00:01Z"))
+            .unwrap();
     });
     let ClaimOutcome::Refused(refused) = world.claim(&a, issue, PLAIN).unwrap() else {
         panic!("two winners");
@@ -62,7 +69,10 @@ fn somebody_who_claims_by_comment_before_ours_stands_keeps_the_issue() {
     assert_eq!(record(&a, issue), None);
     assert_eq!(world.lease_text(issue), None);
     let now = world.issue(issue);
-    assert!(now.comments.len() == 1 && now.assignees.is_empty(), "{now:#?}");
+    assert!(
+        now.comments.len() == 1 && now.assignees.is_empty(),
+        "{now:#?}"
+    );
 }
 
 /// A tool without leases places its marker right before ours, dated `at`.

@@ -27,7 +27,11 @@ fn another_operators_stale_claim_whose_pull_request_merged_is_closed_in_their_na
     let pr = world.opens_pr("bob", issue, claimed.branch.as_str());
     world.edits_pr("bob", pr, "no keyword");
     world.merges("bob", pr);
-    assert_eq!(how(&sweep(&world, &a, DryRun::No), issue), SweptHow::Active, "it is young");
+    assert_eq!(
+        how(&sweep(&world, &a, DryRun::No), issue),
+        SweptHow::Active,
+        "it is young"
+    );
     world.minutes(25 * 60);
     let merged = SweptHow::Merged { pr: PrNumber(pr) };
     assert_eq!(how(&sweep(&world, &a, DryRun::Yes), issue), merged);
@@ -37,8 +41,14 @@ fn another_operators_stale_claim_whose_pull_request_merged_is_closed_in_their_na
     assert!(!now.open && !now.has_label("agent-claimed"), "{now:#?}");
     assert_eq!(now.assignees, ["bob"], "the credit stays");
     let said = &now.comments.last().unwrap().body;
-    assert!(said.contains("Releasing stale lock held by `bob`"), "{said}");
-    assert!(said.contains(&format!("Session lock released — PR #{pr} merged.")), "{said}");
+    assert!(
+        said.contains("Releasing stale lock held by `bob`"),
+        "{said}"
+    );
+    assert!(
+        said.contains(&format!("Session lock released — PR #{pr} merged.")),
+        "{said}"
+    );
     assert_eq!((record(&a, issue), world.lease_text(issue)), (None, None));
     assert_eq!(sweep(&world, &a, DryRun::No), []);
 }
@@ -50,7 +60,10 @@ fn a_stale_claim_whose_pull_request_died_is_released_whole() {
     let pr = world.opens_pr("bob", issue, claimed.branch.as_str());
     world.repo.close_pr("bob", pr).unwrap();
     world.minutes(25 * 60);
-    assert!(matches!(how(&sweep(&world, &a, DryRun::No), issue), SweptHow::Dead { .. }));
+    assert!(matches!(
+        how(&sweep(&world, &a, DryRun::No), issue),
+        SweptHow::Dead { .. }
+    ));
     let now = world.issue(issue);
     assert!(now.open && now.assignees.is_empty() && !now.has_label("agent-claimed"));
     assert!(now.comments.last().unwrap().body.contains("held by `bob`"));
@@ -66,7 +79,11 @@ fn what_is_active_or_cannot_be_told_is_left_alone() {
     world.opens_pr("bob", issue, claimed.branch.as_str());
     world.minutes(72 * 60);
     let swept = sweep(&world, &a, DryRun::No);
-    assert_eq!(how(&swept, issue), SweptHow::Active, "a healthy pull request is open");
+    assert_eq!(
+        how(&swept, issue),
+        SweptHow::Active,
+        "a healthy pull request is open"
+    );
     assert_eq!(how(&swept, quiet), SweptHow::Stale, "nobody can tell");
     assert!(world.issue(quiet).has_label("agent-claimed"));
     assert_eq!(world.issue(quiet).assignees, ["bob"]);
@@ -96,7 +113,10 @@ fn our_own_claim_of_an_issue_that_was_closed_is_given_up() {
     let (world, a, _, issue) = two_homes();
     world.wins(&a, issue, PLAIN);
     world.closes("bob", issue);
-    assert!(matches!(how(&sweep(&world, &a, DryRun::No), issue), SweptHow::Dead { .. }));
+    assert!(matches!(
+        how(&sweep(&world, &a, DryRun::No), issue),
+        SweptHow::Dead { .. }
+    ));
     world.expect_free(issue);
 }
 

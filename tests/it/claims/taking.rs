@@ -12,7 +12,10 @@ fn a_claim_shows_everything_and_touches_no_status_label() {
     let claimed = world.wins(&a, issue, PLAIN);
     assert_eq!(claimed.branch.as_str(), format!("issue-{issue}"));
     let now = world.issue(issue);
-    assert_eq!(now.labels, [labels, vec!["agent-claimed".to_owned()]].concat());
+    assert_eq!(
+        now.labels,
+        [labels, vec!["agent-claimed".to_owned()]].concat()
+    );
     assert_eq!(now.assignees, [ANN]);
     let [comment] = now.comments.as_slice() else {
         panic!("{now:#?}");
@@ -22,7 +25,10 @@ fn a_claim_shows_everything_and_touches_no_status_label() {
     assert_eq!(lock.worktree.as_deref(), claimed.worktree.to_str());
     assert!(comment.body.starts_with("<!-- ghswarm:run ann/shop#"));
     let lease = world.lease_text(issue).unwrap();
-    assert!(lease.contains("\"ttlMin\":240") && lease.contains("\"by\":\"manual\""), "{lease}");
+    assert!(
+        lease.contains("\"ttlMin\":240") && lease.contains("\"by\":\"manual\""),
+        "{lease}"
+    );
 }
 
 #[test]
@@ -37,7 +43,10 @@ fn who_comes_second_is_told_where_the_first_is() {
     let held = other.holding.unwrap();
     assert_eq!(held.operator.unwrap().as_str(), ANN);
     assert_eq!(held.host.as_deref(), Some("host-a"));
-    assert!(held.worktree.unwrap().starts_with("/sim/a/"), "the worktree");
+    assert!(
+        held.worktree.unwrap().starts_with("/sim/a/"),
+        "the worktree"
+    );
     assert!(held.url.unwrap().contains("#issuecomment-"));
     assert!(held.since.is_some() && held.expires.is_some() && !held.ours);
     // Once the lease ran out the comment goes on keeping others away.
@@ -72,13 +81,22 @@ fn a_stale_claim_is_reclaimed_politely() {
     assert!(claimed.displaced.unwrap().who.contains("@bob"));
     let now = world.issue(issue);
     assert_eq!(now.assignees, [ANN], "the prior assignee is off");
-    let said = now.comments.iter().find(|c| c.body.contains("last sign of life 2026-03-02"));
+    let said = now
+        .comments
+        .iter()
+        .find(|c| c.body.contains("last sign of life 2026-03-02"));
     let said = &said.unwrap().body;
-    assert!(said.contains("Reclaiming stale lock from") && said.contains("bob"), "{said}");
+    assert!(
+        said.contains("Reclaiming stale lock from") && said.contains("bob"),
+        "{said}"
+    );
     // Bob's session notices that it lost, and writes nothing.
     let before = world.sim().counts().writes;
     let outcome = world.release(&b, issue, &abandoned()).unwrap();
-    assert!(matches!(outcome, ReleaseOutcome::Lost { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, ReleaseOutcome::Lost { .. }),
+        "{outcome:?}"
+    );
     assert_eq!(world.sim().counts().writes, before);
     world.expect_claimed(&a, issue);
 }
@@ -89,7 +107,10 @@ fn an_old_claim_with_an_open_pull_request_is_active() {
     let claimed = world.wins(&b, issue, PLAIN);
     let pr = world.opens_pr("bob", issue, claimed.branch.as_str());
     world.minutes(72 * 60);
-    assert_eq!(world.loses(&a, issue, PLAIN).why.code(), "claimed_by_comment");
+    assert_eq!(
+        world.loses(&a, issue, PLAIN).why.code(),
+        "claimed_by_comment"
+    );
     world.repo.close_pr("bob", pr).unwrap();
     world.wins(&a, issue, PLAIN);
 }
@@ -127,16 +148,28 @@ fn renewing_moves_the_lease_and_nothing_else() {
     let before = world.issue(issue);
     world.minutes(200);
     let engine = a.engine();
-    let renewed = world.wait(engine.renew_by_hand(IssueNumber(issue))).unwrap();
+    let renewed = world
+        .wait(engine.renew_by_hand(IssueNumber(issue)))
+        .unwrap();
     assert!(renewed.is_some());
     world.minutes(200);
-    assert_eq!(world.loses(&b, issue, PLAIN).why.code(), "claimed_elsewhere");
+    assert_eq!(
+        world.loses(&b, issue, PLAIN).why.code(),
+        "claimed_elsewhere"
+    );
     assert_eq!(world.issue(issue).comments.len(), before.comments.len());
     // A lease that somebody deleted comes back.
-    world.repo.delete_ref(&format!("refs/leases/issue-{issue}")).unwrap();
-    world.wait(engine.renew_by_hand(IssueNumber(issue))).unwrap();
+    world
+        .repo
+        .delete_ref(&format!("refs/leases/issue-{issue}"))
+        .unwrap();
+    world
+        .wait(engine.renew_by_hand(IssueNumber(issue)))
+        .unwrap();
     world.expect_claimed(&a, issue);
-    let none = world.wait(b.engine().renew_by_hand(IssueNumber(issue))).unwrap();
+    let none = world
+        .wait(b.engine().renew_by_hand(IssueNumber(issue)))
+        .unwrap();
     assert_eq!(none, None);
 }
 
@@ -146,7 +179,9 @@ fn checking_tells_free_ours_and_held_and_assigns_the_pull_request() {
     let (world, a, b, issue) = two_homes();
     let check = |host: &Host| {
         let engine = host.engine();
-        world.wait(engine.check_by_hand(IssueNumber(issue))).unwrap()
+        world
+            .wait(engine.check_by_hand(IssueNumber(issue)))
+            .unwrap()
     };
     assert_eq!(check(&a).verdict, Verdict::Free);
     let claimed = world.wins(&a, issue, PLAIN);
@@ -155,7 +190,10 @@ fn checking_tells_free_ours_and_held_and_assigns_the_pull_request() {
     assert_eq!(held.verdict, Verdict::Held);
     assert_eq!(held.holding.unwrap().operator.unwrap().as_str(), ANN);
     let pr = world.opens_pr(ANN, issue, claimed.branch.as_str());
-    assert_eq!(world.repo.issue(pr).unwrap().assignees, Vec::<String>::new());
+    assert_eq!(
+        world.repo.issue(pr).unwrap().assignees,
+        Vec::<String>::new()
+    );
     let ours = check(&a);
     assert!(ours.expires.is_some() && !ours.unfinished);
     assert_eq!(world.repo.issue(pr).unwrap().assignees, [ANN]);

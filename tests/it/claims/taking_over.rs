@@ -12,7 +12,9 @@ use super::*;
 /// A worktree of the home's claim with a commit that nobody else has.
 fn works(world: &World, host: &Host, path: &Path, branch: &str) -> ghswarm::model::ids::Sha {
     let git = host.home.git();
-    let base = world.wait(git.fetch_base(&"main".parse().unwrap())).unwrap();
+    let base = world
+        .wait(git.fetch_base(&"main".parse().unwrap()))
+        .unwrap();
     let new = NewWorktree {
         path: path.to_path_buf(),
         branch: branch.parse().unwrap(),
@@ -33,11 +35,26 @@ fn a_live_foreign_claim_is_displaced_and_its_owner_named() {
     assert_eq!(claimed.archived, None, "nothing of it is on this machine");
     let now = world.issue(issue);
     assert_eq!(now.assignees, [ANN]);
-    let said = now.comments.iter().find(|c| c.body.contains("Taking over the claim of"));
+    let said = now
+        .comments
+        .iter()
+        .find(|c| c.body.contains("Taking over the claim of"));
     let said = &said.unwrap().body;
-    assert!(said.contains("bob") && said.contains("2026-03-02"), "{said}");
+    assert!(
+        said.contains("bob") && said.contains("2026-03-02"),
+        "{said}"
+    );
     // The old marker is over for everybody, and the old session writes nothing any more.
-    assert_eq!(world.loses(&b, issue, PLAIN).holding.unwrap().operator.unwrap().as_str(), ANN);
+    assert_eq!(
+        world
+            .loses(&b, issue, PLAIN)
+            .holding
+            .unwrap()
+            .operator
+            .unwrap()
+            .as_str(),
+        ANN
+    );
     assert!(matches!(
         world.release(&b, issue, &abandoned()).unwrap(),
         ReleaseOutcome::Lost { .. } | ReleaseOutcome::NotClaimed { .. }
@@ -54,13 +71,18 @@ fn a_claim_of_this_home_is_archived_and_its_unpushed_work_saved() {
     let second = world.wins(&a, issue, ORDERED);
     assert_ne!(first.claim, second.claim);
     let archive = second.archived.expect("an archive");
-    assert!(archive.display().to_string().contains("superseded"), "{archive:?}");
+    assert!(
+        archive.display().to_string().contains("superseded"),
+        "{archive:?}"
+    );
     assert_eq!(a.home.superseded()[0].claim, first.claim);
     assert_eq!(a.home.salvaged(), [head]);
     assert_eq!(second.salvaged.len(), 1);
     assert!(a.has_worktree(issue), "nothing is removed");
     let marks = world.issue(issue).comments;
-    let said = marks.iter().filter(|c| c.body.contains("Taking over the claim of"));
+    let said = marks
+        .iter()
+        .filter(|c| c.body.contains("Taking over the claim of"));
     assert_eq!(said.count(), 1);
 }
 
@@ -77,7 +99,10 @@ fn the_work_of_a_branch_is_saved_although_its_worktree_is_gone() {
     // And where nothing is there at all, nothing is saved and nothing fails.
     let other = plain_issue(&world);
     world.wins(&a, other, PLAIN);
-    assert_eq!(world.wins(&a, other, ORDERED).salvaged, Vec::<RefName>::new());
+    assert_eq!(
+        world.wins(&a, other, ORDERED).salvaged,
+        Vec::<RefName>::new()
+    );
 }
 
 #[test]
@@ -93,7 +118,12 @@ fn a_folder_of_another_repository_or_issue_is_refused_before_anything_moves() {
     assert_eq!(world.sim().counts().writes, before);
     assert_eq!(record(&a, issue), Some(foreign));
     assert_eq!(a.home.superseded(), []);
-    assert!(world.lease_text(issue).unwrap().contains(first.claim.as_str()));
+    assert!(
+        world
+            .lease_text(issue)
+            .unwrap()
+            .contains(first.claim.as_str())
+    );
 }
 
 #[test]

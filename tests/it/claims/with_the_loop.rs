@@ -49,7 +49,11 @@ fn the_loop_reclaims_a_stale_claim_by_hand_of_its_own_home() {
     world.ci_is_green().settle();
     assert!(world.is_merged(issue), "{}", world.trace());
     let said = world.issue(issue).comments;
-    assert!(said.iter().any(|c| c.body.contains("\nReclaiming stale lock")), "{said:#?}");
+    assert!(
+        said.iter()
+            .any(|c| c.body.contains("\nReclaiming stale lock")),
+        "{said:#?}"
+    );
 }
 
 #[test]
@@ -89,7 +93,12 @@ fn a_claim_by_hand_of_an_issue_that_the_loop_waits_on_keeps_the_loops_state() {
 #[test]
 fn a_cycle_takes_back_a_claim_that_was_cut_off() {
     use ghswarm::sim::github::Op;
-    for op in [Op::SwapRefs, Op::CreateComment, Op::AddAssignee, Op::AddLabels] {
+    for op in [
+        Op::SwapRefs,
+        Op::CreateComment,
+        Op::AddAssignee,
+        Op::AddLabels,
+    ] {
         let (world, a, _, issue) = two_homes();
         let home = a.home.clone();
         a.door.right_before(op, move || home.kill_engine());

@@ -33,7 +33,7 @@ impl Bare {
         let patterns = [
             (r"`[0-9a-f]{8,}`", "`[HOME-ID]`"),
             (r" on `[^`]+`\)", " on `[HOST]`)"),
-            (r"(machine +)\S+", "$1[HOST]"),
+            (r"(?m)^(  machine +)\S+", "$1[HOST]"),
             (r"\d\d-\d\d \d\d:\d\d\b", "[DAY] [TIME]"),
             (r"c-[0-9a-f]{16}", "[CLAIM]"),
             (r"issuecomment-\d+", "issuecomment-[ID]"),
@@ -55,7 +55,8 @@ impl Bare {
              git push -qf origin {branch} && git checkout -q -"
         );
         let token = self.served.ready["token"].as_str().unwrap();
-        let code = base64::engine::general_purpose::STANDARD.encode(format!("x-access-token:{token}"));
+        let code =
+            base64::engine::general_purpose::STANDARD.encode(format!("x-access-token:{token}"));
         let done = Command::new("sh")
             .args(["-ec", &script])
             .current_dir(&dir)
@@ -82,7 +83,6 @@ fn an_issue_is_claimed_shown_and_given_back() {
         &["claim", "1"],
         &["claim", "1"],
         &["claim", "check", "1"],
-        &["board"],
         &["claim", "renew", "1"],
         &["claim", "sweep"],
         &["claim", "release", "1", "--abandoned", "it is too hard"],
@@ -92,6 +92,17 @@ fn an_issue_is_claimed_shown_and_given_back() {
     ]
     .map(|words| bare.run(words));
     insta::assert_snapshot!(pages.join("\n\n"));
+}
+
+#[test]
+fn a_board_shows_a_claim_of_this_home() {
+    let bare = Bare::new();
+    bare.run(&["claim", "1"]);
+    // Its width depends on the machine's name.
+    let board = bare.run(&["board"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let held = "Greet loudly claimed by @demo (`[HOME-ID]` on `[HOST]`) since [DAY] [TIME],";
+    assert!(board.contains(held), "{board}");
+    assert!(board.contains("here") && board.contains("ghswarm claim 3"), "{board}");
 }
 
 #[test]
@@ -152,13 +163,24 @@ fn everything_is_one_json_object_too() {
     assert_eq!(board["issues"][2]["run"], "free");
     let claimed = ask(&["claim", "--json", "1"]);
     assert_eq!(claimed["issues"][0]["claimed"], true);
-    assert!(claimed["issues"][0]["begin"][0].as_str().unwrap().contains("+main:refs/remotes/origin/main"));
+    assert!(
+        claimed["issues"][0]["begin"][0]
+            .as_str()
+            .unwrap()
+            .contains("+main:refs/remotes/origin/main")
+    );
     let again = ask(&["claim", "1", "--json"]);
     assert_eq!(again["issues"][0]["code"], "claimed_by_hand");
     assert_eq!(again["issues"][0]["holding"]["ours"], true);
     assert_eq!(ask(&["claim", "check", "1", "--json"])["verdict"], "ours");
-    assert_eq!(ask(&["claim", "renew", "1", "--json"])["issues"][0]["renewed"], true);
-    assert_eq!(ask(&["claim", "sweep", "--json"])["claims"][0]["how"], "active");
+    assert_eq!(
+        ask(&["claim", "renew", "1", "--json"])["issues"][0]["renewed"],
+        true
+    );
+    assert_eq!(
+        ask(&["claim", "sweep", "--json"])["claims"][0]["how"],
+        "active"
+    );
     let wrong = ask(&["claim", "release", "1", "--merged", "2", "--json"]);
     assert_eq!(wrong["issues"][0]["code"], "wrong_pr");
     let mine = ask(&["claim", "release", "--mine", "--without-pr", "--json"]);
@@ -203,7 +225,8 @@ fn every_command_of_the_skill_works_as_it_stands_there() {
     for command in commands {
         let bare = Bare::new();
         // The skill's numbers are this repository's, and what has to be before is so.
-        if command.contains("release") || command.contains("renew") || command.contains("take-over") {
+        if command.contains("release") || command.contains("renew") || command.contains("take-over")
+        {
             let claim = bare.run(&["claim", "1"]);
             assert!(claim.contains("#1 claimed"), "{claim}");
         }
@@ -212,7 +235,10 @@ fn every_command_of_the_skill_works_as_it_stands_there() {
         } else {
             0
         };
-        let line = command.replace("42", "1").replace("43", "2").replace("44", "3");
+        let line = command
+            .replace("42", "1")
+            .replace("43", "2")
+            .replace("44", "3");
         let line = line.replace("61", &pr.to_string());
         let words = shlex::split(&line).unwrap();
         let (program, words) = words.split_first().unwrap();
@@ -231,7 +257,11 @@ fn the_skills_front_matter_is_what_claude_code_reads() {
     let front: std::collections::BTreeMap<String, String> = serde_yaml::from_str(front).unwrap();
     assert_eq!(front["name"], "ghswarm-claim");
     let described = &front["description"];
-    assert!(described.len() > 80 && described.len() < 1024, "{}", described.len());
+    assert!(
+        described.len() > 80 && described.len() < 1024,
+        "{}",
+        described.len()
+    );
     assert_eq!(front.len(), 2);
     assert!(body.trim_start().starts_with("# "));
 }

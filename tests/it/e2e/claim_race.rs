@@ -67,7 +67,10 @@ fn one_winner<'a>(world: &World, homes: &[&'a Home], issue: u64) -> &'a Home {
         }
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let held = &answer["holding"];
-        assert!(held["who"].is_string() && held["since"].is_string(), "{answer}");
+        assert!(
+            held["who"].is_string() && held["since"].is_string(),
+            "{answer}"
+        );
         let where_to = [&held["host"], &held["worktree"], &held["url"]];
         assert!(where_to.iter().any(|one| one.is_string()), "{answer}");
     }
@@ -78,7 +81,15 @@ fn one_winner<'a>(world: &World, homes: &[&'a Home], issue: u64) -> &'a Home {
 
 fn give_back(home: &Home, issue: u64) {
     let issue = issue.to_string();
-    let words = ["claim", "release", &issue, "-R", "demo/small", "--abandoned", "done"];
+    let words = [
+        "claim",
+        "release",
+        &issue,
+        "-R",
+        "demo/small",
+        "--abandoned",
+        "done",
+    ];
     let output = home.ghswarm(&words).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
@@ -126,12 +137,18 @@ fn a_claim_that_is_killed_anywhere_is_finished_by_the_next_one() {
         let stands = said["claimed"] == true || said["code"] == "claimed_by_hand";
         assert!(stands, "{again:?}");
         let now = world.issue(issue);
-        assert!(now.has_label("agent-claimed") && now.assignees == ["demo"], "{now:#?}");
+        assert!(
+            now.has_label("agent-claimed") && now.assignees == ["demo"],
+            "{now:#?}"
+        );
         assert_eq!(now.comments.len(), 1, "{now:#?}");
         give_back(&home, issue);
         assert_eq!(world.issue(issue).labels, ["status: idle"]);
         let left = world.repo.refs().unwrap();
-        assert!(!left.keys().any(|name| name.starts_with("refs/leases/")), "{left:?}");
+        assert!(
+            !left.keys().any(|name| name.starts_with("refs/leases/")),
+            "{left:?}"
+        );
     }
 }
 
@@ -147,19 +164,40 @@ fn take_over_archives_the_folder_and_saves_the_branchs_commits() {
         run(&home, command.as_str().unwrap());
     }
     let tree = first["worktree"].as_str().unwrap().to_owned();
-    run(&home, &format!("cd {tree} && echo x > x && git add x && git commit -qm x"));
-    run(&home, &format!("git -C {} worktree remove {tree}", home.clone.display()));
+    run(
+        &home,
+        &format!("cd {tree} && echo x > x && git add x && git commit -qm x"),
+    );
+    run(
+        &home,
+        &format!("git -C {} worktree remove {tree}", home.clone.display()),
+    );
     let second = answer(&claim(&home, issue, &["--take-over"]).output().unwrap());
     assert_eq!(second["claimed"], true, "{second}");
     let archive = second["archive"].as_str().unwrap();
     let record = std::fs::read_to_string(format!("{archive}/run.json")).unwrap();
-    assert!(record.contains(first["claim"].as_str().unwrap()), "{record}");
+    assert!(
+        record.contains(first["claim"].as_str().unwrap()),
+        "{record}"
+    );
     let saved = second["saved"][0].as_str().unwrap();
-    run(&home, &format!("git -C {} cat-file -e {saved}:x", home.clone.display()));
-    run(&home, &format!("git -C {} rev-parse --verify -q issue-{issue}", home.clone.display()));
+    run(
+        &home,
+        &format!("git -C {} cat-file -e {saved}:x", home.clone.display()),
+    );
+    run(
+        &home,
+        &format!(
+            "git -C {} rev-parse --verify -q issue-{issue}",
+            home.clone.display()
+        ),
+    );
     // The branch is gone on from, not cut anew.
     let begin = second["begin"].to_string();
-    assert!(begin.contains("worktree add") && !begin.contains(" -b "), "{begin}");
+    assert!(
+        begin.contains("worktree add") && !begin.contains(" -b "),
+        "{begin}"
+    );
 }
 
 fn run(home: &Home, command: &str) {

@@ -56,7 +56,11 @@ fn issues(question: &Question<'_>) -> SimResult<Value> {
 fn open_prs(question: &Question<'_>) -> SimResult<Value> {
     let mut found = Vec::new();
     for issue in question.repo()?.issues.values() {
-        if let Some(pr) = issue.pr.as_ref().filter(|pr| pr.standing == PrStanding::Open) {
+        if let Some(pr) = issue
+            .pr
+            .as_ref()
+            .filter(|pr| pr.standing == PrStanding::Open)
+        {
             found.push(nodes::linked_pr(question, issue, pr));
         }
     }
@@ -74,7 +78,9 @@ pub(crate) fn pr_summary(question: &Question<'_>) -> SimResult<Reply> {
         return Ok(failed(&data, &SimError::not_found(), &words, &path));
     };
     let summary = summary(question, issue, pr)?;
-    Ok(good(&json!({ "databaseId": repo.id, "pullRequest": summary })))
+    Ok(good(
+        &json!({ "databaseId": repo.id, "pullRequest": summary }),
+    ))
 }
 
 fn summary(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {

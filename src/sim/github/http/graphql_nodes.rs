@@ -92,7 +92,9 @@ pub(crate) fn linked(
 ) -> SimResult<Value> {
     let world = question.world;
     let linked = world.linked_prs(&question.key, issue.number)?.into_iter();
-    let all: Vec<Value> = linked.map(|(found, pr)| linked_pr(question, found, pr)).collect();
+    let all: Vec<Value> = linked
+        .map(|(found, pr)| linked_pr(question, found, pr))
+        .collect();
     Ok(page(question, &all, 50, after))
 }
 
@@ -174,11 +176,11 @@ pub(crate) fn newest_comments(question: &Question<'_>, issue: &Issue, last: usiz
         comments: issue.comments.iter().skip(older).cloned().collect(),
         ..issue.clone()
     };
-    let mut list = comments(question, &cut, None);
-    list["pageInfo"] = json!({
+    let mut shown = comments(question, &cut, None);
+    shown["pageInfo"] = json!({
         "hasNextPage": false, "endCursor": null, "hasPreviousPage": older > 0,
     });
-    list
+    shown
 }
 
 /// Pull requests whose head branch has the asked name, oldest first.
