@@ -258,7 +258,7 @@ fn refusal(error: &PortError, what: String) -> CommandError {
         Some(Refusal::Local) => {
             "this machine refused, not GitHub: mend what the cause names, then run the command again"
         }
-        _ => "check the network and `github.api_url`, then run the command again",
+        _ => "check the network, `github.api_url` and HTTPS_PROXY, then run the command again",
     };
     CommandError::outside(what, error.clone()).hint(hint)
 }
@@ -298,7 +298,7 @@ pub fn git_settings(
         env: config.env.clone(),
         ssh_command: env.get("GIT_SSH_COMMAND").or_else(|| env.get("GIT_SSH")),
         http_header: loopback_header(&config.github.api_url, token),
-        ..CliGitSettings::of(&config.path, &home.instance, facts.id)
+        ..CliGitSettings::of(&config.path, home, facts.id)
     }
 }
 

@@ -206,6 +206,7 @@ fn snapshot(
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
         leads: leads.clone(),
+        trouble: None,
         order: Order::default(),
     }
 }

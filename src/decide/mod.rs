@@ -3,6 +3,7 @@
 //! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
+mod believe;
 mod blocked;
 pub mod board;
 pub mod checks;
@@ -20,6 +21,8 @@ mod runs;
 mod signals;
 pub mod snapshot;
 mod state;
+mod steps;
+mod untrusted;
 mod verify_merge;
 pub mod view;
 mod wait_ci;
@@ -33,7 +36,7 @@ pub use gate::TakeOver;
 pub use guards::{Guard, GuardReport, explain};
 pub use holding::Holding;
 pub use policy::Policy;
-pub use snapshot::{Order, Snapshot};
+pub use snapshot::{Order, Snapshot, Trouble};
 pub use why::Why;
 
 use crate::model::ids::Timestamp;
@@ -109,15 +112,8 @@ pub fn refused(
 ) -> Option<Effect> {
     let view = View::of(seen, policy, now).ok()?;
     match view.block(reason, detail) {
-        Decision::Do(effect, _) => {
-            let Effect::WriteState(mut write) = *effect else {
-                return None;
-            };
-            // The body is the very thing that cannot be written.
-            write.checkpoint_only |= reason == BlockedReason::BodyTooLarge;
-            Some(Effect::WriteState(write))
-        }
-        Decision::Wait { .. } | Decision::Finished(_) => None,
+        Decision::Do(effect, _) if matches!(*effect, Effect::WriteState(_)) => Some(*effect),
+        Decision::Do(..) | Decision::Wait { .. } | Decision::Finished(_) => None,
     }
 }
 

@@ -340,5 +340,5 @@ fn day(time: Timestamp) -> impl fmt::Display {
 }
 
 fn clock(time: Timestamp) -> impl fmt::Display {
-    time.format("%H:%M:%S")
+    time.format("%H:%M:%S UTC")
 }

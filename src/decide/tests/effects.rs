@@ -38,7 +38,7 @@ fn renew() {
     check(&given, "renew: the lease gets old");
     check(
         &implementing(Some(running())).lease(OUR_CLAIM, 200, 11),
-        "wait: implement runs since 12:00:00",
+        "wait: implement runs since 12:00:00 UTC",
     );
 }
 
@@ -72,6 +72,7 @@ fn write_state() {
 fn mirror_state() {
     let mut given = implementing(None);
     given.checkpoint.as_mut().unwrap().state.rev -= 1;
+    given.brought_by = Some("op");
     check(&given, "update checkpoint: the checkpoint is behind");
 }
 

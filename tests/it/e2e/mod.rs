@@ -14,6 +14,7 @@ mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod planted;
 mod proxy;
 mod race;
 mod requests;
