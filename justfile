@@ -33,6 +33,14 @@ race ROUNDS="100":
 claim-race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::claim_race -- --nocapture
 
+# Ours and the published gh-issue-lease on one backlog, many times (5 in the suite).
+lease-race ROUNDS="50": gh-issue-lease
+    GHSWARM_REQUIRE_GH_ISSUE_LEASE=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it lease::race -- --nocapture
+
+# Install the published gh-issue-lease for the tests beside it; gh and node have to be there.
+gh-issue-lease:
+    npm install --silent --no-audit --no-fund --prefix target/gh-issue-lease gh-issue-lease@0.3.0
+
 # Somebody meddles at every place of a life (at every eighth in the suite).
 interleave:
     GHSWARM_STRIDE=1 cargo test --test it interleave::

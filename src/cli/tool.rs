@@ -13,9 +13,10 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{clone, token, wiring};
 use crate::adapters::clock::SystemClock;
-use crate::adapters::github::GitHubAdapter;
+use crate::adapters::github::{GitHubAdapter, GitHubSettings, READ_RETRIES};
 use crate::config::{self, Config, RepoConfig};
 use crate::model::ids::{RefName, RepoSlug};
+use crate::model::limits::{HTTP_CONNECT_TIMEOUT, HTTP_TIMEOUT};
 use crate::ports::clock::Clock;
 
 /// The variable that names the namespace, as gh-issue-lease has it.
@@ -57,20 +58,21 @@ impl Tool {
             None => Wanted::of_checkout(here.as_ref())?,
         };
         let file = read_file(env, asked.config)?;
-        let (mut config, home, configured) = match file.and_then(|file| wanted.section(file, asked))
-        {
-            Some((config, home)) => (config, home, true),
-            None => {
-                let (config, home) = defaults(env, &wanted, here.as_ref(), asked.dir)?;
-                (config, home, false)
-            }
+        let section = file.and_then(|file| wanted.section(file, asked));
+        let configured = section.is_some();
+        let (mut config, home) = match section {
+            Some(found) => found,
+            None => defaults(env, &wanted, here.as_ref(), asked.dir)?,
         };
         // The one who asks waits for the answer, and few writes are made.
         config.github.write_spacing = Duration::ZERO;
         if let Some(named) = env.get(NAMESPACE) {
             config.lease.namespace = namespace(&named)?;
         }
-        let is_ours = |here: &Checkout| here.remote_slug().is_some_and(|slug| slug == wanted.slug);
+        let is_ours = |here: &Checkout| {
+            let slug = here.remote_slug().map(|slug| slug.to_string());
+            slug.is_some_and(|slug| slug.eq_ignore_ascii_case(&wanted.slug.to_string()))
+        };
         let clone = here.filter(|here| named.is_none() || is_ours(here));
         Ok(Self {
             config,
@@ -88,9 +90,44 @@ impl Tool {
 
     /// GitHub, with the token that the loop would use; sends nothing yet.
     pub fn connect(&self, env: &Env) -> Result<Arc<GitHubAdapter>, CommandError> {
+        self.connect_with(env, Patience::default())
+    }
+
+    /// The same, for those who cannot wait so long.
+    pub fn connect_with(
+        &self,
+        env: &Env,
+        patience: Patience,
+    ) -> Result<Arc<GitHubAdapter>, CommandError> {
         let token = token::find(env, &self.config)?;
-        let github = wiring::connect(&self.config, token.secret, self.clock.clone());
+        let settings = GitHubSettings {
+            api_url: self.config.github.api_url.clone(),
+            write_spacing: self.config.github.write_spacing,
+            read_retries: patience.read_retries,
+            connect_timeout: patience.timeout.min(HTTP_CONNECT_TIMEOUT),
+            timeout: patience.timeout,
+            ..GitHubSettings::new(self.slug().clone(), token.secret)
+        };
+        let github = GitHubAdapter::new(settings, self.clock.clone()).map(Arc::new);
         github.map_err(|error| wiring::refused(&error, &self.slug().to_string()))
+    }
+}
+
+/// How long GitHub is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often a read is asked again.
+    pub read_retries: u32,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            read_retries: READ_RETRIES,
+            timeout: HTTP_TIMEOUT,
+        }
     }
 }
 
@@ -187,6 +224,24 @@ impl Wanted {
         })
     }
 
+    /// The server that the remote tells, which the user's token may see without being asked: GitHub's own.
+    /// Whoever can write into the clone, an agent for one, can change the remote.
+    fn trusted_api(&self) -> Result<String, CommandError> {
+        let told = self
+            .api_url
+            .clone()
+            .unwrap_or_else(|| api_of_host("github.com"));
+        let host = told.strip_prefix("https://").unwrap_or_default();
+        if host == "api.github.com" || (host.ends_with(".ghe.com") && !host.contains('/')) {
+            return Ok(told);
+        }
+        let shown = told.trim_end_matches("/api/v3");
+        let what = format!("the clone's remote leads to `{shown}`, which nobody else has named");
+        Err(CommandError::new(Kind::Usage, what)
+            .hint("your token goes there only if you say so: GH_HOST=HOST, or GITHUB_API_URL=URL")
+            .hint("or name the repository in the configuration: ghswarm init"))
+    }
+
     /// The configuration's section for it; of several the one whose clone the directory is in.
     fn section(&self, file: Config, asked: Asked<'_>) -> Option<(RepoConfig, PathBuf)> {
         let slug = self.slug.to_string();
@@ -222,13 +277,15 @@ fn defaults(
     here: Option<&Checkout>,
     dir: &Path,
 ) -> Result<(RepoConfig, PathBuf), CommandError> {
-    let api_url = env
+    let named = env
         .get("GITHUB_API_URL")
         .filter(|_| wanted.host.is_none())
         .or_else(|| wanted.host.as_deref().map(api_of_host))
-        .or_else(|| env.get("GH_HOST").as_deref().map(api_of_host))
-        .or_else(|| wanted.api_url.clone())
-        .unwrap_or_else(|| api_of_host("github.com"));
+        .or_else(|| env.get("GH_HOST").as_deref().map(api_of_host));
+    let api_url = match named {
+        Some(named) => named,
+        None => wanted.trusted_api()?,
+    };
     let path = here.map_or(dir, |here| &here.top).display().to_string();
     // In the file `${` begins a variable.
     let text = |text: &str| serde_json::Value::from(text.replace("${", "$${")).to_string();

@@ -14,6 +14,7 @@ mod gate;
 mod guards;
 pub mod holding;
 mod implement;
+pub mod leases;
 pub mod markers;
 pub mod policy;
 mod review;

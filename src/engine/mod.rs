@@ -5,6 +5,7 @@
 pub mod claims;
 pub mod cycle;
 mod explain;
+pub mod leases;
 mod listing;
 mod observe;
 mod perform;

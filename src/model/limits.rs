@@ -107,6 +107,9 @@ pub const STATUS_LOOKS_MAX: usize = 50;
 /// Below this `doctor` warns: a worktree, its build and the run logs have to fit.
 pub const DISK_FREE_BYTES_MIN: u64 = 1 << 30;
 
+/// A queue that looks empty is looked at once more after this: GitHub's lists lag by about a second.
+pub const DRAINED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// A set-up or verify step that was cut off from outside is begun again so often: a machine that goes
 /// down three more times within one step needs a person.
 pub const STEP_REPEATS_MAX: u32 = 3;

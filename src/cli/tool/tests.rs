@@ -138,3 +138,26 @@ fn a_namespace_makes_names_of_refs_that_are_no_branches() {
         assert!(namespace(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_token_goes_to_no_server_that_only_the_clone_names() {
+    for remote in [
+        "https://evil.example.com/a/b",
+        "http://127.0.0.1:9/a/b",
+        "git@ghe.com.evil.example:a/b",
+    ] {
+        let dir = clone_of(remote);
+        let clone = dir.path().join("clone");
+        let refused = find(&env(dir.path()), &clone, None).err().unwrap();
+        assert!(refused.contains("which nobody else has named"), "{refused}");
+        let named = env(dir.path()).with("GH_HOST", "git.example.com");
+        let api = find(&named, &clone, None).unwrap().config.github.api_url;
+        assert_eq!(
+            api, "https://git.example.com/api/v3",
+            "the user's word, not the clone's"
+        );
+    }
+    let dir = clone_of("git@acme.ghe.com:a/b");
+    let tool = find(&env(dir.path()), &dir.path().join("clone"), None).unwrap();
+    assert_eq!(tool.config.github.api_url, "https://api.acme.ghe.com");
+}

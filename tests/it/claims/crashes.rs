@@ -237,20 +237,19 @@ impl Scene {
             assert!(!unfinished, "{:?}", record(a, issue));
             let now = world.issue(issue);
             let lease = world.lease_text(issue);
-            match record(a, issue) {
-                Some(_) => world.expect_claimed(a, issue),
-                None => {
-                    let ours = |text: &String| text.contains("home-a");
-                    // The old claim of this home, moved aside before the new one began, has its lease
-                    // until it runs out: the person repeats the order.
-                    let archived = deed == Deed::TakeOverOwn && !a.home.superseded().is_empty();
-                    assert!(archived || !lease.as_ref().is_some_and(ours), "{lease:?}");
-                    let held = lease.is_some() || now.assignees.contains(&"bob".to_owned());
-                    let shown = now.has_label("agent-claimed") && now.open;
-                    let reclaimed = matches!(deed, Deed::Reclaim | Deed::TakeOver);
-                    assert!(!shown || held || reclaimed || archived, "{now:#?}");
-                }
+            if record(a, issue).is_some() {
+                world.expect_claimed(a, issue);
+                continue;
             }
+            let ours = |text: &String| text.contains("home-a");
+            // The old claim of this home, moved aside before the new one began, has its lease until it
+            // runs out: the person repeats the order.
+            let archived = deed == Deed::TakeOverOwn && !a.home.superseded().is_empty();
+            assert!(archived || !lease.as_ref().is_some_and(ours), "{lease:?}");
+            let held = lease.is_some() || now.assignees.contains(&"bob".to_owned());
+            let shown = now.has_label("agent-claimed") && now.open;
+            let reclaimed = matches!(deed, Deed::Reclaim | Deed::TakeOver);
+            assert!(!shown || held || reclaimed || archived, "{now:#?}");
         }
         world.laws.check();
     }

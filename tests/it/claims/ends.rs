@@ -35,7 +35,7 @@ fn a_pull_request_that_is_not_merged_or_not_this_issues_releases_nothing() {
         let before = world.sim().counts().writes;
         match world.release(&a, issue, &merged(pr)).unwrap() {
             ReleaseOutcome::WrongPr { because, .. } => {
-                assert!(because.contains(words), "{because}")
+                assert!(because.contains(words), "{because}");
             }
             outcome => panic!("{outcome:?}"),
         }

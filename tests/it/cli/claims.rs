@@ -20,7 +20,7 @@ impl Bare {
         machine.set("GITHUB_API_URL", served.ready["url"].as_str().unwrap());
         machine.set("COLUMNS", "100");
         let clone = served.dir().join("clone");
-        assert!(clone.join(".git").exists(), "{clone:?}");
+        assert!(clone.join(".git").exists(), "no clone");
         served.machine.dir = Some(clone);
         let more = json!({ "title": "Wave as well", "body": "Blocked by #1" });
         served.post("issues", &more);
@@ -99,10 +99,17 @@ fn a_board_shows_a_claim_of_this_home() {
     let bare = Bare::new();
     bare.run(&["claim", "1"]);
     // Its width depends on the machine's name.
-    let board = bare.run(&["board"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let board = bare
+        .run(&["board"])
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let held = "Greet loudly claimed by @demo (`[HOME-ID]` on `[HOST]`) since [DAY] [TIME],";
     assert!(board.contains(held), "{board}");
-    assert!(board.contains("here") && board.contains("ghswarm claim 3"), "{board}");
+    assert!(
+        board.contains("here") && board.contains("ghswarm claim 3"),
+        "{board}"
+    );
 }
 
 #[test]
