@@ -157,10 +157,32 @@ fn snapshot(
     setting: Setting<'_>,
     leads: &BTreeMap<IssueNumber, bool>,
 ) -> Snapshot {
-    let number = one.issue.number;
+    Snapshot {
+        repo: setting.repo.clone(),
+        base: setting.repo.default_branch.clone(),
+        look: look(board, one, setting),
+        local: LocalFacts {
+            claim: setting.claims.get(&one.issue.number).cloned(),
+            ..LocalFacts::default()
+        },
+        remote_contained: None,
+        changed_paths: Vec::new(),
+        host: None,
+        people: BTreeMap::new(),
+        lease_first_seen: None,
+        slot_owners: BTreeMap::new(),
+        slot_owners_known: false,
+        leads: leads.clone(),
+        trouble: None,
+        order: Order::default(),
+    }
+}
+
+/// As a look shows it.
+fn look(board: &Board, one: &BoardIssue, setting: Setting<'_>) -> Look {
     let mut issue = one.issue.clone();
     // Ours say "For #N", which links nothing: the branch tells.
-    let branch = setting.policy.branch(number);
+    let branch = setting.policy.branch(issue.number);
     let unlinked = |pr: &&LinkedPr| {
         pr.head_repo == Some(setting.repo.id)
             && Some(&pr.head_ref) == branch.as_ref()
@@ -173,7 +195,7 @@ fn snapshot(
     issue
         .linked_prs
         .extend(board.prs.iter().filter(unlinked).cloned());
-    let look = Look {
+    Look {
         at: board.at,
         issue: Some(issue),
         edits: Vec::new(),
@@ -189,25 +211,6 @@ fn snapshot(
         refs: BTreeMap::new(),
         base: board.base.clone(),
         merge_checks: None,
-    };
-    Snapshot {
-        repo: setting.repo.clone(),
-        base: setting.repo.default_branch.clone(),
-        look,
-        local: LocalFacts {
-            claim: setting.claims.get(&number).cloned(),
-            ..LocalFacts::default()
-        },
-        remote_contained: None,
-        changed_paths: Vec::new(),
-        host: None,
-        people: BTreeMap::new(),
-        lease_first_seen: None,
-        slot_owners: BTreeMap::new(),
-        slot_owners_known: false,
-        leads: leads.clone(),
-        trouble: None,
-        order: Order::default(),
     }
 }
 

@@ -168,8 +168,9 @@ fn a_reclaimed_marker_stays_over_when_our_own_pull_request_opens() {
         (notice.from.as_str(), notice.since),
         ("@bob", Some(start_time()))
     );
-    let text = crate::comments::reclaim(&notice);
-    let said = stale.comment("op", &text).pr(|_| {});
+    let said = stale
+        .comment("op", "Reclaiming stale lock from @bob.")
+        .pr(|_| {});
     assert_eq!(said.view_of(|view| view.reclaim_notice()), None);
     assert_eq!(
         said.view_of(|view| view.rival(None).map(|rival| rival.at)),
