@@ -1,6 +1,8 @@
 //! The command line: arguments in, doors wired, one line of errors out. Decides nothing about issues.
 
 mod args;
+mod board;
+mod claim;
 mod clone;
 mod config;
 mod cycle;
@@ -126,6 +128,8 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::History(options) => history::history(&env, args, options),
             Command::Logs(options) => logs::logs(&env, args, options).await,
             Command::Resume(options) => resume::resume(&env, args, options).await,
+            Command::Claim(options) => claim::claim(&env, args, options).await,
+            Command::Board(options) => board::board(&env, args, options).await,
             Command::Init(options) => init::init(&env, args, options),
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,

@@ -7,6 +7,7 @@ use crate::model::labels::LabelNames;
 
 /// What a person can do about the reason; `None`: nothing is needed, it goes on by itself.
 // One exhaustive match
+#[expect(clippy::too_many_lines, reason = "a remedy for each reason")]
 pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<String> {
     let text = match why {
         Why::IssueGone => "give the number of an issue of this repository".to_owned(),
@@ -37,6 +38,10 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::ClaimedByComment { url, .. } => {
             format!("comment `Session lock released` on the issue, or delete {url}")
         }
+        Why::ClaimedByHand { .. } => format!(
+            "go on there; give it back when done: ghswarm claim release {issue} --merged PR (or \
+             --abandoned REASON, --blocked REASON)"
+        ),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
         Why::Backoff { until } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
@@ -60,6 +65,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::LeaseExpired { .. }
         | Why::ClaimLost
         | Why::ClaimWithoutLease
+        | Why::HandClaimStale { .. }
         | Why::LeaseAges
         | Why::SlotNeeded
         | Why::NothingUnderClaim

@@ -10,11 +10,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::handoff::Handoff;
+use super::tool::Tool;
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
-use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
+use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader, NoClone};
 use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
@@ -25,11 +26,12 @@ use crate::engine::probe::remembered_way;
 use crate::engine::{
     AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
 };
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
+use crate::ports::git::Git;
 use crate::ports::memory::Memory;
 use crate::ports::{PortError, Refusal};
 
@@ -145,6 +147,91 @@ pub async fn open_repository(
         config.policy(),
         settings(env, home, config, &token.secret),
     ))
+}
+
+/// A repository as the tools for any agent or person work on it.
+pub struct Opened {
+    /// The engine. It starts no runs here.
+    pub engine: RepoEngine,
+    /// GitHub, for what the engine has no door to.
+    pub github: Arc<GitHubAdapter>,
+    /// The clone, if there is one.
+    pub clone: Option<PathBuf>,
+}
+
+impl Opened {
+    /// The repository's name, for messages.
+    pub fn name(&self) -> String {
+        self.engine.settings.slug.to_string()
+    }
+
+    /// Does the clone have a branch of this name?
+    pub fn has_branch(&self, branch: &BranchName) -> bool {
+        let clone = self.clone.as_ref();
+        let repository = clone.and_then(|path| git2::Repository::open(path).ok());
+        repository.is_some_and(|repository| {
+            let found = repository.find_branch(branch.as_str(), git2::BranchType::Local);
+            found.is_ok()
+        })
+    }
+}
+
+/// Makes what `claim` and `board` need. Without a clone there is nothing to look at on this machine, which
+/// is fine; a clone of another repository is none.
+pub async fn open_tool(env: &Env, tool: Tool) -> Result<Opened, CommandError> {
+    let home = locks::ensure_home(&tool.home).map_err(|error| home_error(&error))?;
+    let config = &tool.config;
+    let name = tool.slug().to_string();
+    let token = token::find(env, config)?;
+    let github = connect(config, token.secret.clone(), tool.clock.clone())
+        .map_err(|error| refused(&error, &name))?;
+    let memory = memory(&home.path, config, &token.secret);
+    let facts = kept_repository(&*github, &*memory, tool.clock.now(), &config.repo)
+        .await
+        .map_err(|error| refused(&error, &name))?;
+    github.remember_node_id(&facts.node_id);
+    let clone = tool.clone.clone().or_else(|| {
+        let named = tool.configured && clone::origin(config).is_ok();
+        named.then(|| config.path.clone())
+    });
+    let git_settings = CliGitSettings {
+        clone: clone.clone().unwrap_or_else(|| config.path.clone()),
+        ..git_settings(env, &home, config, &facts, &token.secret)
+    };
+    let mut way = remembered_way(&*memory).unwrap_or(Way::GraphQl);
+    let git: Arc<dyn Git> = if clone.is_some() {
+        let git = Arc::new(CliGit::new(git_settings.clone(), tool.clock.clone()));
+        github.push_refs_through(git.clone());
+        git
+    } else {
+        // A push starts from a clone.
+        if way == Way::GitPush {
+            way = Way::GraphQl;
+        }
+        Arc::new(NoClone)
+    };
+    github.set_way(way);
+    let handoff = Handoff::new(config, &facts, &token.secret, way, (&git_settings, env));
+    let world = World {
+        git,
+        runs: Arc::new(runs(env, &home, &facts, &handoff)?),
+        folders: Arc::new(LocalFolders::new(
+            &home.path,
+            run_root(env).as_deref(),
+            facts.id,
+        )),
+        events: events(config),
+        random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
+        memory,
+        github: github.clone(),
+        clock: tool.clock.clone(),
+    };
+    let settings = settings(env, &home, config, &token.secret);
+    Ok(Opened {
+        engine: RepoEngine::new(world, config.policy(), settings),
+        github,
+        clone,
+    })
 }
 
 /// An answer of GitHub that ends the command, with what to do about it.

@@ -130,6 +130,7 @@ impl RepoEngine {
             lease_first_seen: None,
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
+            leads: BTreeMap::new(),
             trouble: self.lasting_trouble(issue),
             order: order.clone(),
         };
@@ -141,7 +142,43 @@ impl RepoEngine {
         self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
+        self.ask_about_leads(&mut seen).await?;
         Ok(seen)
+    }
+
+    /// Markers that name the lead of a bundle are worth what the lead's claim is.
+    async fn ask_about_leads(&self, seen: &mut Snapshot) -> PortResult<()> {
+        let leads = View::of(seen, &self.policy, seen.look.at)
+            .map(|view| view.leads())
+            .unwrap_or_default();
+        for lead in leads {
+            let hint = self.hint(lead);
+            let look = self.look_with(lead, seen.base.as_ref(), &hint).await?;
+            let lead_seen = Snapshot {
+                look,
+                local: LocalFacts::default(),
+                ..seen.clone()
+            };
+            let view = View::of(&lead_seen, &self.policy, lead_seen.look.at);
+            // A lead that is gone or closed leads nothing any more.
+            let claimed = view.is_ok_and(|view| view.issue.open && view.is_claimed());
+            seen.leads.insert(lead, claimed);
+        }
+        Ok(())
+    }
+
+    /// A look at the issue for the pull requests of another branch than usual.
+    pub(super) async fn look_for_branch(
+        &self,
+        issue: IssueNumber,
+        base: Option<&BranchName>,
+        branch: BranchName,
+    ) -> PortResult<Look> {
+        let hint = Hint {
+            branch: Some(branch),
+            merge_commit: None,
+        };
+        self.look_with(issue, base, &hint).await
     }
 
     /// What the last look at this issue taught.

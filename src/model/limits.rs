@@ -30,6 +30,16 @@ pub const PAGES_MAX: u32 = 200;
 /// Renewal happens at this fraction of the ttl, so that two renewals may fail before it runs out.
 pub const RENEW_PARTS: u32 = 3;
 
+/// A claim by hand lives so long without a renewal, as one of gh-issue-lease does: nobody renews it while
+/// a person thinks. It is the comment that keeps others away for longer.
+pub const HAND_LEASE_TTL: Duration = Duration::from_secs(240 * 60);
+
+/// How long `claim` waits for another process of this home that is at the issue: a step takes seconds.
+pub const HAND_LOCK_WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// How often it tries meanwhile.
+pub const HAND_LOCK_TRY_EVERY: Duration = Duration::from_millis(100);
+
 /// A full look at the listing, in case the incremental one missed something.
 pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
 

@@ -9,6 +9,7 @@ pub mod folders;
 pub mod git;
 pub mod github;
 pub mod memory;
+pub mod overview;
 pub mod processes;
 pub mod ref_ways;
 pub mod runs;

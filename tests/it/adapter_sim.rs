@@ -3,6 +3,7 @@
 
 mod backlog;
 mod described;
+mod overview;
 mod writing;
 
 use std::sync::Arc;

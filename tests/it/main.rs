@@ -10,6 +10,7 @@
 
 mod adapter_github;
 mod adapter_sim;
+mod claims;
 mod cli;
 mod contracts;
 mod crash;

@@ -8,6 +8,7 @@ mod command;
 mod commit;
 mod door;
 mod look;
+mod none;
 mod place;
 mod refs;
 mod remote;
@@ -32,6 +33,8 @@ use crate::model::local::Worktree;
 use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
+
+pub use none::NoClone;
 
 use command::{Call, Reach, RunError, Runner};
 use door::Door;
@@ -289,6 +292,10 @@ impl Git for CliGit {
 
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()> {
         self.perform_remove(path, merged).await
+    }
+
+    async fn salvage(&self, path: &Path, branch: &BranchName) -> PortResult<Vec<RefName>> {
+        self.save_displaced(path, branch).await
     }
 
     async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool> {

@@ -9,6 +9,7 @@ mod documents;
 mod facts;
 mod listing;
 mod look;
+mod overview;
 mod send;
 mod swap;
 mod ways;

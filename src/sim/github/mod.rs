@@ -13,6 +13,7 @@ mod issues;
 mod look;
 mod merge;
 pub mod model;
+mod overview;
 mod port;
 mod prs;
 mod ref_ways;

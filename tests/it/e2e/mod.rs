@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod claim_race;
 mod cycled;
 mod demo;
 mod frozen;
