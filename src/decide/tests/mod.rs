@@ -8,6 +8,7 @@ mod guards;
 mod orders;
 mod parts;
 mod phases;
+mod pushes;
 mod small_worlds;
 mod steps;
 mod whys;
