@@ -90,9 +90,19 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.extra_agent_runs = state.extra_agent_runs.saturating_add(more);
     state.open_run = None;
     start_again(&mut state, blocked, view.now);
+    accept_mended(view, &mut state);
     // `blocked` in it alone would keep the issue blocked for ever.
     state.next_action.name().clone_into(&mut state.phase);
     state
+}
+
+/// Whoever says that a branch goes on to its push answers for what stands in the worktree now: it is verified,
+/// and not reviewed once more by an agent.
+fn accept_mended(view: &View<'_>, state: &mut IssueState) {
+    let said = view.seen.order.resume || idle_label_set_since(view);
+    if let (true, Phase::CreatePr, Some(tree)) = (said, view.phase(), view.worktree()) {
+        state.head_sha = Some(tree.head.clone());
+    }
 }
 
 /// Starts the counter again that this reason is about.

@@ -166,7 +166,7 @@ fn snapshot(
             ..LocalFacts::default()
         },
         remote_contained: None,
-        changed_paths: Vec::new(),
+        outgoing: Vec::new(),
         host: None,
         people: BTreeMap::new(),
         lease_first_seen: None,

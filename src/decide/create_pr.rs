@@ -1,13 +1,13 @@
 //! `create_pr`: the branch is pushed, the pull request opened.
 
-use crate::model::paths::holds_secrets;
+use crate::model::local::Worktree;
 use crate::model::phase::Phase;
 use crate::model::pr::{PrState, PullRequest};
 use crate::model::state::BlockedReason;
 
 use super::effect::Effect;
 use super::view::View;
-use super::{Decision, Why, runs};
+use super::{Decision, Why, diff, runs, unverified};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     let open = view.pr().filter(|pr| pr.state == PrState::Open);
@@ -15,16 +15,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return decision;
     }
     let Some(tree) = view.worktree() else {
-        return match (open, view.proof()) {
-            // The pull request is there: nothing more is needed from this machine.
-            (Some(_), _) => watch(view),
-            (None, None) => view.under_claim(Effect::Release, Why::FreeToClaim),
-            (None, Some(_)) => runs::worktree(view).unwrap_or_else(|| {
-                Decision::wait(Why::Next {
-                    what: "make the worktree",
-                })
-            }),
-        };
+        return without_worktree(view, open);
     };
     if !tree.differs_from_base {
         return view.block(
@@ -32,10 +23,16 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
             "the branch does not differ from its base",
         );
     }
-    if view.remote_head() != Some(&tree.head) {
-        return refused_paths(view).unwrap_or_else(|| push(view));
+    let pushed = view.remote_head() == Some(&tree.head);
+    if open.is_some() && pushed {
+        return watch(view);
     }
-    if open.is_none() {
+    let refused = || diff::refuse(view).or_else(|| behind(view));
+    let refused = (!pushed).then(refused).flatten();
+    if let Some(decision) = refused.or_else(|| unverified::before_push(view, tree)) {
+        return decision;
+    }
+    if pushed {
         let effect = Effect::OpenPr {
             branch: view.branch.clone(),
         };
@@ -46,7 +43,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
             },
         );
     }
-    watch(view)
+    push(view, tree)
 }
 
 /// A crash after the pull request was opened leaves it without the assignee of its issue. Only in this
@@ -58,44 +55,35 @@ fn assign(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
         .then(|| Decision::act(Effect::AssignPr(pr.number), Why::ShowClaim))
 }
 
-/// Changed paths that are protected or hold secrets: a diff with one of them is not pushed at all, to
-/// no ref, since everybody who reads the repository can fetch each of them.
-pub(super) fn paths_not_to_push<'a>(view: &View<'a>) -> Vec<&'a str> {
-    let protected = &view.policy.protected_paths;
-    let refused = |path: &&str| holds_secrets(path) || protected.iter().any(|p| p.matches(path));
-    let paths = view.seen.changed_paths.iter().map(String::as_str);
-    paths.filter(refused).collect()
+fn without_worktree(view: &View<'_>, open: Option<&PullRequest>) -> Decision {
+    match (open, view.proof()) {
+        // The pull request is there: nothing more is needed from this machine.
+        (Some(_), _) => watch(view),
+        (None, None) => view.under_claim(Effect::Release, Why::FreeToClaim),
+        (None, Some(_)) => runs::worktree(view).unwrap_or_else(|| {
+            Decision::wait(Why::Next {
+                what: "make the worktree",
+            })
+        }),
+    }
 }
 
-fn refused_paths(view: &View<'_>) -> Option<Decision> {
-    let refused = paths_not_to_push(view);
-    (!refused.is_empty()).then(|| {
-        let place = view.worktree().map_or_else(String::new, |tree| {
-            format!("; commit the mended branch in `{}`", tree.path.display())
-        });
-        let detail = format!(
-            "the branch changes what it must not (`protected_paths`, files with secrets): {}{place}",
-            refused.join(", ")
-        );
-        view.block(BlockedReason::DiffRefused, detail)
-    })
-}
-
-/// Pushes what was verified, never over a commit that this worktree does not contain.
-fn push(view: &View<'_>) -> Decision {
-    let Some(tree) = view.worktree() else {
-        return Decision::wait(Why::ClaimWithoutLease);
-    };
-    if view.remote_head().is_some() && view.seen.remote_contained != Some(true) {
-        return view.block(
+/// Never over a commit that this worktree does not contain.
+fn behind(view: &View<'_>) -> Option<Decision> {
+    let lacks = view.remote_head().is_some() && view.seen.remote_contained != Some(true);
+    lacks.then(|| {
+        view.block(
             BlockedReason::PushRefused,
             format!(
                 "the branch `{}` on GitHub has commits that the worktree lacks; merge them there or \
                  delete the branch, then resume",
                 view.branch
             ),
-        );
-    }
+        )
+    })
+}
+
+fn push(view: &View<'_>, tree: &Worktree) -> Decision {
     let effect = Effect::PushBranch {
         branch: view.branch.clone(),
         sha: tree.head.clone(),

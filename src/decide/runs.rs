@@ -99,7 +99,7 @@ pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
 }
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
-fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
+pub(super) fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
     if let Some(decision) = view.before_run() {
         return Some(decision);
     }
@@ -149,7 +149,8 @@ fn over_budget(view: &View<'_>) -> Option<Decision> {
     })
 }
 
-/// Writes the reservation of the next run of `kind` into `state`.
+/// Writes the reservation of the next run of `kind` into `state`. Steps have an attempt too, and cost
+/// nothing.
 pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
     let Some(proof) = view.proof() else { return };
     // Numbers start again with each claim: the key carries the epoch.
@@ -159,7 +160,10 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     } else {
         1
     };
-    state.total_agent_runs = state.total_agent_runs.saturating_add(1);
+    if kind.is_agent() {
+        state.total_agent_runs = state.total_agent_runs.saturating_add(1);
+        state.last_agent = Some(agent_name(view, kind).to_owned());
+    }
     state.next_action = match kind {
         RunKind::Implement => Phase::Implement,
         RunKind::Simplify => Phase::Simplify,
@@ -173,7 +177,6 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
         kind,
         again: 0,
     });
-    state.last_agent = Some(agent_name(view, kind).to_owned());
     state.busy_owner.clone_from(&view.seen.host);
     state.busy_since = Some(view.now);
 }
@@ -283,7 +286,7 @@ fn save(view: &View<'_>) -> Option<Decision> {
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
         return None;
     }
-    if !super::create_pr::paths_not_to_push(view).is_empty() {
+    if super::diff::holds_what_stays_here(view) {
         return None;
     }
     let effect = Effect::SaveWork {

@@ -6,6 +6,7 @@ use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::local::LocalFacts;
 use crate::model::look::Look;
+use crate::model::outgoing::OutgoingCommit;
 use crate::model::repo::{Permission, Repository};
 use crate::model::state::BlockedReason;
 
@@ -22,8 +23,8 @@ pub struct Snapshot {
     pub local: LocalFacts,
     /// Is the remote branch's head contained in the worktree's head? `None`: one of them is missing.
     pub remote_contained: Option<bool>,
-    /// Paths that the branch changes against its base, asked for before a push.
-    pub changed_paths: Vec<String>,
+    /// Commits of the branch that its base lacks, oldest first; asked for before a push.
+    pub outgoing: Vec<OutgoingCommit>,
     /// `host:pid` of this process, for `busy_owner`.
     pub host: Option<String>,
     /// Permissions of logins that nothing else tells about.

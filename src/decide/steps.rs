@@ -96,7 +96,20 @@ pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     if !view.has_verify_steps() {
         return Verified::Yes;
     }
-    match standing(view, &verify_key(&run.key)) {
+    verify_under(view, &verify_key(&run.key))
+}
+
+/// A run that is alive is waited for.
+pub(super) fn wait_for(run: &RunFacts) -> Option<Decision> {
+    match &run.status {
+        RunStatus::Running { since, frozen } => Some(going(&run.key, *since, *frozen)),
+        RunStatus::Reserved | RunStatus::Ended(_) => None,
+    }
+}
+
+/// Carries the verify run of this key, or the repetition of it that counts.
+pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
+    match standing(view, key) {
         Standing::Next(key) => {
             Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))
         }

@@ -124,7 +124,7 @@ impl RepoEngine {
             look,
             local: LocalFacts::default(),
             remote_contained: None,
-            changed_paths: Vec::new(),
+            outgoing: Vec::new(),
             host: Some(format!("{}:{}", self.settings.host, self.settings.pid)),
             people: self.known_people(),
             lease_first_seen: None,
@@ -306,7 +306,7 @@ impl RepoEngine {
         Ok(())
     }
 
-    /// What the branch changes, before any of it is pushed: to its own ref or to that of saved work.
+    /// What the branch's commits are, before any of it is pushed: to its own ref or to that of saved work.
     async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
         let Some(tree) = &seen.local.worktree else {
             return Ok(());
@@ -320,7 +320,7 @@ impl RepoEngine {
         let pushes = pushes && seen.trouble.is_none();
         if let (true, Some(base)) = (pushes, &seen.base) {
             let path = self.worktree_path(issue);
-            seen.changed_paths = self.world.git.changed_paths(&path, base).await?;
+            seen.outgoing = self.world.git.outgoing(&path, base).await?;
         }
         Ok(())
     }

@@ -15,6 +15,16 @@ pub const PROMPT_ARG_BYTES_MAX: usize = 100 * 1024;
 /// A run's log is capped here, bytes; the middle is left out beyond.
 pub const RUN_LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// GitHub refuses a push with a file above this, bytes ("Working with large files", GitHub's
+/// documentation, as of 2025).
+pub const PUSHED_FILE_BYTES_MAX: u64 = 100 * 1024 * 1024;
+
+/// So many of the things that must not be pushed are named; a person looks at the branch anyway.
+pub const REFUSED_NAMED_MAX: usize = 10;
+
+/// How much of a path or of a message's words is shown, bytes: a line of a comment.
+pub const REFUSED_SHOWN_BYTES: usize = 120;
+
 /// How much of a log is handed to a prompt, bytes.
 pub const LOG_TAIL_BYTES: usize = 16 * 1024;
 

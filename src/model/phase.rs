@@ -60,7 +60,8 @@ impl Phase {
     /// The transition table: may an issue move from this phase to `next` in one state write?
     /// Staying is always allowed. Facts may pull any unfinished phase to `verify_merge` (somebody
     /// merged the pull request), to `wait_ci` (it exists already) and back to `implement`; a pull request
-    /// that is gone, or was closed, leads from `wait_ci` back to `create_pr`.
+    /// that is gone, or was closed, leads from `wait_ci` back to `create_pr`; a head that nobody reviewed
+    /// leads from there back to `ai_review`.
     pub fn may_become(self, next: Self) -> bool {
         use Phase::{
             AiReview, CreatePr, Done, Implement, Simplify, Start, VerifyMerge, WaitCi,
@@ -76,7 +77,7 @@ impl Phase {
             Start => false,
             Implement | WaitCi | VerifyMerge => true,
             Simplify => matches!(self, Implement | WaitForClarification),
-            AiReview => matches!(self, Implement | Simplify | WaitForClarification),
+            AiReview => matches!(self, Implement | Simplify | WaitForClarification | CreatePr),
             WaitForClarification => matches!(self, Implement | Simplify | AiReview),
             CreatePr => matches!(self, AiReview | WaitCi),
             Done => self == VerifyMerge,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::model::local::Worktree;
+use crate::model::outgoing::OutgoingCommit;
 
 use super::PortResult;
 
@@ -81,6 +82,7 @@ pub trait Git: Send + Sync {
     /// Pushes.
     async fn push(&self, push: &Push) -> PortResult<PushOutcome>;
 
-    /// The diff of the worktree's head against its merge base with the base branch: changed paths.
-    async fn changed_paths(&self, path: &Path, base: &BranchName) -> PortResult<Vec<String>>;
+    /// The commits of the worktree's branch that the base branch lacks, oldest first: what a push brings
+    /// to the remote. Paths that differ from the merge base and that no commit explains are the head's.
+    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>>;
 }

@@ -3,7 +3,6 @@
 //! libgit2 answers in-process, without starting anything. It cannot open every repository that git
 //! can (sha256, reftable, split and sparse index), so on any error of it git itself is asked.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Oid, Repository, StatusOptions};
@@ -36,6 +35,8 @@ pub(super) enum LookError {
     Git2(#[from] git2::Error),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error("`git {0}` answered something else than was asked")]
+    Odd(&'static str),
     #[error(transparent)]
     Id(#[from] crate::model::ids::IdError),
 }
@@ -54,21 +55,10 @@ pub(super) async fn see(runner: &Runner, call: Call<'_>, at: &Target) -> Result<
     }
 }
 
-/// Changed paths between the merge base with the base and the head.
-pub(super) async fn changed_paths(
-    runner: &Runner,
-    call: Call<'_>,
-    at: &Target,
-) -> Result<Vec<String>, LookError> {
-    let copy = at.clone();
-    match off_thread(move || changed_with_git2(&copy)).await {
-        Some(Ok(paths)) => Ok(paths),
-        Some(Err(_)) | None => changed_with_cli(runner, &call, at).await,
-    }
-}
-
 /// Reading a repository blocks; `None`: the reading panicked or the runtime ends.
-async fn off_thread<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn off_thread<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     tokio::task::spawn_blocking(read).await.ok()
 }
 
@@ -98,7 +88,12 @@ fn see_with_git2(at: &Target) -> Result<Seen, LookError> {
     })
 }
 
-fn merge_base(repo: &Repository, at: &Target, head: Oid) -> Result<Option<Oid>, git2::Error> {
+/// The first of the bases that is known, and where the head left it.
+pub(super) fn merge_base(
+    repo: &Repository,
+    at: &Target,
+    head: Oid,
+) -> Result<Option<Oid>, git2::Error> {
     for base in &at.bases {
         match repo.refname_to_id(base) {
             Ok(base) => {
@@ -112,21 +107,6 @@ fn merge_base(repo: &Repository, at: &Target, head: Oid) -> Result<Option<Oid>, 
         }
     }
     Ok(None)
-}
-
-fn changed_with_git2(at: &Target) -> Result<Vec<String>, LookError> {
-    let repo = Repository::open(&at.path)?;
-    let commit = repo.head()?.peel_to_commit()?;
-    let base = merge_base(&repo, at, commit.id())?;
-    let old = base.map(|id| repo.find_commit(id)?.tree()).transpose()?;
-    let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&commit.tree()?), None)?;
-    let paths: BTreeSet<String> = diff
-        .deltas()
-        .flat_map(|delta| [delta.old_file().path_bytes(), delta.new_file().path_bytes()])
-        .flatten()
-        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-        .collect();
-    Ok(paths.into_iter().collect())
 }
 
 async fn is_dirty(runner: &Runner, call: &Call<'_>) -> Result<bool, RunError> {
@@ -171,7 +151,7 @@ async fn see_with_cli(runner: &Runner, call: &Call<'_>, at: &Target) -> Result<S
     })
 }
 
-async fn merge_base_with_cli(
+pub(super) async fn merge_base_with_cli(
     runner: &Runner,
     call: &Call<'_>,
     at: &Target,
@@ -190,33 +170,6 @@ async fn merge_base_with_cli(
         }
     }
     Ok(None)
-}
-
-async fn changed_with_cli(
-    runner: &Runner,
-    call: &Call<'_>,
-    at: &Target,
-) -> Result<Vec<String>, LookError> {
-    let base = merge_base_with_cli(runner, call, at).await?;
-    let call = match base {
-        Some(base) => {
-            let diff = call
-                .clone()
-                .arg("diff")
-                .arg("--name-only")
-                .arg("-z")
-                .arg("--no-renames");
-            diff.arg("--no-ext-diff").arg(base).arg("HEAD").arg("--")
-        }
-        None => call
-            .clone()
-            .arg("ls-tree")
-            .arg("-r")
-            .arg("--name-only")
-            .arg("-z")
-            .arg("HEAD"),
-    };
-    Ok(runner.good(&call).await?.fields())
 }
 
 /// Is the commit the head or an ancestor of it? One that is not here is not.

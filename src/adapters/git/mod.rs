@@ -9,6 +9,7 @@ mod commit;
 mod door;
 mod look;
 mod none;
+mod outgoing;
 mod place;
 mod refs;
 mod remote;
@@ -30,6 +31,7 @@ use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
 use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT};
 use crate::model::local::Worktree;
+use crate::model::outgoing::OutgoingCommit;
 use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -319,10 +321,10 @@ impl Git for CliGit {
         self.perform_push(push).await
     }
 
-    async fn changed_paths(&self, path: &Path, base: &BranchName) -> PortResult<Vec<String>> {
+    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
         let what = format!("compare `{}` with `{base}`", path.display());
         let target = look::target(path, &self.settings.remote, base);
-        look::changed_paths(&self.runner, self.call(path, []), &target)
+        outgoing::outgoing(&self.runner, self.call(path, []), &target)
             .await
             .map_err(|e| local(what, &e))
     }

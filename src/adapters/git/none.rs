@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::model::local::Worktree;
+use crate::model::outgoing::OutgoingCommit;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
@@ -60,7 +61,7 @@ impl Git for NoClone {
         refused("push")
     }
 
-    async fn changed_paths(&self, _: &Path, _: &BranchName) -> PortResult<Vec<String>> {
+    async fn outgoing(&self, _: &Path, _: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
         refused("compare with the base")
     }
 }

@@ -3,6 +3,7 @@
 mod crashes;
 mod door;
 mod leftovers;
+mod outgoing;
 mod planted;
 mod remotes;
 mod saving;

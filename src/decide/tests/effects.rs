@@ -161,13 +161,17 @@ fn save_work() {
 
 #[test]
 fn push_branch() {
-    let given = in_phase(Phase::CreatePr).worktree().claimed();
+    let given = in_phase(Phase::CreatePr).worktree().verified().claimed();
     check(&given, "push branch: push the branch");
 }
 
 #[test]
 fn open_pr() {
-    let given = in_phase(Phase::CreatePr).worktree().pushed().claimed();
+    let given = in_phase(Phase::CreatePr)
+        .worktree()
+        .pushed()
+        .verified()
+        .claimed();
     check(&given, "open pull request: open the pull request");
 }
 

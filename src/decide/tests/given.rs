@@ -108,7 +108,7 @@ pub(super) fn snapshot() -> Given {
         look,
         local: LocalFacts::default(),
         remote_contained: None,
-        changed_paths: Vec::new(),
+        outgoing: Vec::new(),
         host: Some("host:1".to_owned()),
         people: BTreeMap::new(),
         lease_first_seen: None,
@@ -294,6 +294,14 @@ impl Given {
             ours: true,
         });
         self
+    }
+
+    /// The worktree's head passed its review and its verify steps.
+    pub(super) fn verified(self) -> Self {
+        self.state(|state| {
+            state.head_sha = Some(sha(HEAD));
+            state.verified_sha = Some(sha(HEAD));
+        })
     }
 
     /// The work is saved and pushed.

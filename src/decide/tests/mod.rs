@@ -9,6 +9,7 @@ mod markers;
 mod orders;
 mod parts;
 mod phases;
+mod pushes;
 mod small_worlds;
 mod steps;
 mod whys;

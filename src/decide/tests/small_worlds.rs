@@ -355,6 +355,12 @@ fn broken(given: &Given, decision: &Decision) -> Result<(), String> {
     if let Effect::Merge { head, .. } = &**effect {
         may_merge(given, head)?;
     }
+    if let Effect::PushBranch { sha, .. } = &**effect {
+        let verified = given.resolved().and_then(|(state, _)| state.verified_sha);
+        if verified.as_ref() != Some(sha) {
+            return Err("a head that was not verified is pushed".to_owned());
+        }
+    }
     if let Some(write) = written(effect)
         && let Some((old, phase)) = given.resolved()
     {
@@ -368,7 +374,10 @@ fn broken(given: &Given, decision: &Decision) -> Result<(), String> {
 }
 
 /// Lets the core act until it waits; what it did, or what is wrong.
-fn run_until_it_waits(given: &mut Given, trace: &mut String) -> Result<Decision, String> {
+pub(super) fn run_until_it_waits(
+    given: &mut Given,
+    trace: &mut String,
+) -> Result<Decision, String> {
     for _ in 0..CHAIN_MAX {
         let decision = given.decide();
         let _ = writeln!(trace, "  {}", told(&decision));

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::model::ids::{BranchName, RefName, Sha, Timestamp};
 use crate::model::local::Worktree;
+use crate::model::outgoing::OutgoingCommit;
 use crate::ports::clock::Clock as _;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -314,13 +315,13 @@ impl Git for SimGit {
         })
     }
 
-    async fn changed_paths(&self, path: &Path, base: &BranchName) -> PortResult<Vec<String>> {
+    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
         let what = "compare with the base";
         self.home.read(what, |state| {
             let head = &known(state, path, what)?.head;
             let base = self.objects().base(base).map_err(|e| e.at(what))?;
             self.objects()
-                .changed(base.as_ref(), head)
+                .outgoing(base.as_ref(), head)
                 .map_err(|e| e.at(what))
         })
     }

@@ -220,6 +220,21 @@ impl SimHome {
         })
     }
 
+    /// Makes one commit on `base` of all that a worktree's head holds, as a person does with `git reset
+    /// --soft` and `git commit`.
+    pub fn squash(&self, worktree: &Path, base: &Sha, message: &str) -> PortResult<()> {
+        let what = "rewrite the branch";
+        let at = self.clock.now();
+        self.with(|state| {
+            let tree = super::git::known(state, worktree, what)?;
+            let made = self.objects.squash(base, &tree.head, (message, at));
+            tree.head = made.map_err(|e| e.at(what))?;
+            let (branch, head) = (tree.branch.clone(), tree.head.clone());
+            state.branches.insert(branch, head);
+            Ok(())
+        })
+    }
+
     /// Everything recorded so far, oldest first.
     pub fn recorded(&self) -> Vec<Event> {
         self.with(|state| state.events.clone())

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Time};
+use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Sort, Time};
 
 use crate::model::ids::{BranchName, Sha, Timestamp};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained};
 use crate::ports::{PortError, Refusal};
 
 /// Files by path; `None`: deleted.
@@ -163,6 +164,58 @@ impl Objects {
         sha(repo.commit(None, &who, &who, message, &tree, &[&parent])?)
     }
 
+    /// A commit on `base` with all that `head` holds; no ref points at it.
+    pub(super) fn squash(
+        &self,
+        base: &Sha,
+        head: &Sha,
+        (message, at): (&str, Timestamp),
+    ) -> ObjectsResult<Sha> {
+        let repo = self.open()?;
+        let parent = repo.find_commit(oid(base)?)?;
+        let tree = repo.find_commit(oid(head)?)?.tree()?;
+        let who = Signature::new("Ann", "ann@example.com", &Time::new(at.timestamp(), 0))?;
+        sha(repo.commit(None, &who, &who, message, &tree, &[&parent])?)
+    }
+
+    /// Commits that `head` has and the base has not, oldest first. Runs make no merges.
+    pub(super) fn outgoing(
+        &self,
+        base: Option<&Sha>,
+        head: &Sha,
+    ) -> ObjectsResult<Vec<OutgoingCommit>> {
+        let mut commits = Vec::new();
+        for commit in self.between(base, head)? {
+            let (parent, message) = {
+                let repo = self.open()?;
+                let found = repo.find_commit(oid(&commit)?)?;
+                let parent = found.parent_ids().next().map(sha).transpose()?;
+                (
+                    parent,
+                    String::from_utf8_lossy(found.message_bytes()).into_owned(),
+                )
+            };
+            commits.push(OutgoingCommit {
+                message,
+                changes: changes(self.changed(parent.as_ref(), &commit)?),
+                sha: commit,
+            });
+        }
+        add_unexplained(&mut commits, changes(self.changed(base, head)?));
+        Ok(commits)
+    }
+
+    fn between(&self, base: Option<&Sha>, head: &Sha) -> ObjectsResult<Vec<Sha>> {
+        let repo = self.open()?;
+        let mut walk = repo.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+        walk.push(oid(head)?)?;
+        if let Some(base) = base {
+            walk.hide(oid(base)?)?;
+        }
+        walk.map(|found| sha(found?)).collect()
+    }
+
     /// A file's text in a commit.
     pub(super) fn file(&self, commit: &Sha, path: &str) -> ObjectsResult<Option<String>> {
         let repo = self.open()?;
@@ -195,4 +248,10 @@ impl Objects {
             .collect();
         Ok(paths.into_iter().collect())
     }
+}
+
+/// In memory every file is small.
+fn changes(paths: Vec<String>) -> Vec<OutgoingChange> {
+    let small = |path| OutgoingChange { path, bytes: 0 };
+    paths.into_iter().map(small).collect()
 }

@@ -4,7 +4,7 @@ use ghswarm::model::paths::PathPattern;
 use ghswarm::model::pr::MergeMethod;
 use ghswarm::model::run::RunKind;
 use ghswarm::model::state::BlockedReason;
-use ghswarm::sim::local::Performance;
+use ghswarm::sim::local::{Act, Performance};
 
 use crate::world::{ANN, World, body};
 
@@ -43,6 +43,11 @@ fn is_refused_and_goes_on_after_mending(file: &str) {
     assert!(world.prs(issue).is_empty(), "an order alone mends nothing");
 
     world.takes_out(issue, file);
+    world.resumes(issue).settle();
+    world.reads(issue, "diff_refused");
+    assert!(world.prs(issue).is_empty(), "it is in the history still");
+
+    world.rewrites(issue, "Sell apples");
     world.resumes(issue).settle();
     world.expect_done(issue);
     let merged = |name: &str| world.repo.file("refs/heads/main", name).unwrap();
@@ -125,4 +130,121 @@ fn the_simulated_github_closes_by_the_words_of_a_pull_request_and_of_its_commits
             .unwrap();
         assert!(!world.issue(issue).open, "{body}, {message}");
     }
+}
+
+/// The story of a message that would close a stranger's issue: said, not pushed, mended, merged.
+fn is_refused_until_its_message_is_amended(method: MergeMethod) {
+    let (world, issue, strangers) = with_a_strangers_issue(method);
+    world.ci_is_green().settle();
+    assert_eq!(world.blocked(issue), Some(BlockedReason::DiffRefused));
+    let said = world.reads(issue, "diff_refused");
+    assert!(said.contains(&format!("Fixes #{strangers}")), "{said}");
+    assert!(
+        said.contains("line 3") && said.contains("--amend"),
+        "{said}"
+    );
+    assert!(world.prs(issue).is_empty());
+
+    world.rewrites(issue, "Sell apples");
+    world.resumes(issue).settle();
+    world.expect_done(issue);
+    assert!(world.issue(strangers).open, "{}", world.message_of_main());
+}
+
+#[test]
+fn a_commit_that_would_close_a_strangers_issue_is_not_merged() {
+    is_refused_until_its_message_is_amended(MergeMethod::Merge);
+}
+
+#[test]
+fn a_commit_that_would_close_a_strangers_issue_is_not_rebased() {
+    is_refused_until_its_message_is_amended(MergeMethod::Rebase);
+}
+
+#[test]
+fn a_commit_that_closes_the_issue_it_is_for_is_merged() {
+    let world = World::with(|rules| rules.policy.merge_method = MergeMethod::Rebase);
+    let work = Performance::success()
+        .file("a.txt", "a")
+        .commit("Sell apples\n\nFixes: #1, closes ann/shop#1");
+    world.agent.does(RunKind::Implement, 1, work);
+    let issue = world.opens_issue("Sell apples");
+    assert_eq!(issue, 1);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+}
+
+/// An agent that commits `file` and takes it out again before it ends.
+fn whose_agent_takes_it_back(file: &str) -> World {
+    let world = whose_agent_commits(file);
+    let work = Performance::success()
+        .file("apples.txt", "apples\n")
+        .file(file, "SECRET=1\n")
+        .commit("Sell apples")
+        .act(Act::File {
+            path: file.to_owned(),
+            text: None,
+        })
+        .commit("Take it out");
+    world.agent.does(RunKind::Implement, 1, work);
+    world
+}
+
+#[test]
+fn a_file_that_was_committed_and_taken_out_again_does_not_leave_with_the_history() {
+    for file in [WORKFLOW, "web/.env"] {
+        let world = whose_agent_takes_it_back(file);
+        let issue = world.opens_issue("Sell apples");
+        world.ci_is_green().settle();
+        assert_eq!(world.blocked(issue), Some(BlockedReason::DiffRefused));
+        let said = world.reads(issue, "diff_refused");
+        assert!(said.contains(file), "{said}");
+        assert!(said.contains("git reset --soft"), "{said}");
+        let refs: Vec<String> = world.repo.refs().unwrap().into_keys().collect();
+        assert_eq!(refs, ["refs/heads/main"], "nothing of it is on GitHub");
+
+        world.rewrites(issue, "Sell apples");
+        world.resumes(issue).settle();
+        world.expect_done(issue);
+        let merged = |name: &str| world.repo.file("refs/heads/main", name).unwrap();
+        assert!(merged("apples.txt").is_some() && merged(file).is_none());
+    }
+}
+
+#[test]
+fn what_a_person_mended_is_verified_before_it_is_pushed_and_no_agent_is_paid_for_it() {
+    let world = whose_agent_commits("web/.env");
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    world.reads(issue, "diff_refused");
+    let before = (
+        world.agent.runs(RunKind::Verify),
+        world.agent.runs(RunKind::Review),
+    );
+
+    world.takes_out(issue, "web/.env");
+    world.rewrites(issue, "Sell apples");
+    world.resumes(issue).settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Verify), before.0 + 1);
+    assert_eq!(world.agent.runs(RunKind::Review), before.1);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+}
+
+#[test]
+fn what_a_person_broke_while_mending_goes_back_to_the_agent_and_not_to_github() {
+    let world = whose_agent_commits("web/.env");
+    let broken = Performance::failure(1).print("error: no apples");
+    world.agent.does(RunKind::Verify, 2, broken);
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    world.reads(issue, "diff_refused");
+
+    world.takes_out(issue, "web/.env");
+    world.rewrites(issue, "Sell apples");
+    world.resumes(issue).settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 2);
+    let prompt = world.agent.prompt(RunKind::Implement, 2);
+    assert!(prompt.contains("error: no apples"), "{prompt}");
 }

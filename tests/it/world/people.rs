@@ -141,6 +141,17 @@ impl World {
         self
     }
 
+    /// Ann makes one commit of all that is new in the issue's worktree on the first machine, as `git
+    /// reset --soft` and `git commit` do.
+    pub(crate) fn rewrites(&self, issue: u64, message: &str) -> &Self {
+        self.tick(&format!("{ANN} rewrites the branch of #{issue}"));
+        let tree = self.rules.settings("a").worktree_dir;
+        let tree = tree.join(format!("issue-{issue}"));
+        let base = self.repo.tip().unwrap().unwrap().parse().unwrap();
+        self.a().home.squash(&tree, &base, message).unwrap();
+        self
+    }
+
     /// CI says this about the head of the issue's pull request.
     pub(crate) fn ci_says(&self, issue: u64, check: &str, conclusion: &str) -> &Self {
         let head = self.pr_head(issue);

@@ -1,5 +1,6 @@
 //! Making and looking at worktrees.
 
+use super::outgoing::outgoing;
 use super::*;
 
 #[tokio::test]
@@ -57,12 +58,7 @@ async fn dirt_commits_and_a_merge_under_way_are_seen() {
         (seen.head, seen.dirty, seen.differs_from_base),
         (head.clone(), false, true)
     );
-    let changed = place
-        .git()
-        .changed_paths(&new.path, &branch("main"))
-        .await
-        .unwrap();
-    assert_eq!(changed, ["file.txt", "new.txt"]);
+    assert_eq!(outgoing(&place, &new.path).await, ["Two: file.txt new.txt"]);
     let none = sha(&"1".repeat(40));
     for (commit, answer) in [(&head, true), (&new.start, true), (&none, false)] {
         assert_eq!(
@@ -103,12 +99,7 @@ async fn git_itself_is_asked_where_libgit2_fails() {
     let seen = place.see(&new.path).await.unwrap();
     assert_eq!((seen.head, seen.branch), (head, Some(new.branch)));
     assert!(!seen.dirty && seen.differs_from_base);
-    let changed = place
-        .git()
-        .changed_paths(&new.path, &branch("main"))
-        .await
-        .unwrap();
-    assert_eq!(changed, ["new.txt"]);
+    assert_eq!(outgoing(&place, &new.path).await, ["New: new.txt"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

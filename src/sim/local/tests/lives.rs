@@ -80,12 +80,11 @@ async fn an_engine_killed_at_every_point_still_carries_one_run_to_one_push() {
                 carry(&world.home).await;
                 assert_eq!(world.home.runs_started(), 1, "{fault:?} at {point}");
                 let tip = world.remote_tip("refs/heads/issue-42").unwrap();
-                let changed = world
-                    .home
-                    .git()
-                    .changed_paths(&place(), &branch("main"))
-                    .await;
-                assert_eq!(changed.unwrap(), ["a.txt"]);
+                let git = world.home.git();
+                let outgoing = git.outgoing(&place(), &branch("main")).await.unwrap();
+                assert_eq!(outgoing.len(), 1);
+                assert_eq!(outgoing[0].sha, tip);
+                assert_eq!(outgoing[0].changes[0].path, "a.txt");
                 assert!(world.home.git().contains(&place(), &tip).await.unwrap());
             }
         }
