@@ -144,6 +144,7 @@ pub async fn open_repository(
         events: events(config),
         random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
         memory,
+        backlog: github.clone(),
         github,
         clock,
     };

@@ -135,6 +135,13 @@ const GUARDS: &[(Guard, Check)] = &[
     ),
     (
         Guard {
+            name: "dependencies",
+            asks: "nothing that it depends on is open",
+        },
+        super::dependencies::guard,
+    ),
+    (
+        Guard {
             name: "backoff",
             asks: "no waiting time runs",
         },
@@ -461,7 +468,7 @@ fn checkpoint(view: &View<'_>) -> Option<Decision> {
 
 /// Ends what goes on here, takes our labels off and gives the claim back, without a word on the issue; then
 /// waits.
-fn leave(view: &View<'_>, why: Why) -> Decision {
+pub(super) fn leave(view: &View<'_>, why: Why) -> Decision {
     if let Some(run) = view.live_run() {
         return Decision::act(Effect::StopRun(run.key.clone()), why);
     }

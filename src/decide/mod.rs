@@ -7,6 +7,7 @@ mod believe;
 mod blocked;
 pub mod checks;
 mod create_pr;
+mod dependencies;
 mod done;
 pub mod effect;
 mod gate;
@@ -28,6 +29,7 @@ pub mod why;
 #[cfg(test)]
 mod tests;
 
+pub use dependencies::held_back;
 pub use effect::Effect;
 pub use guards::{Guard, GuardReport, explain};
 pub use policy::Policy;

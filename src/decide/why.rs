@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::model::ids::{Login, PrNumber, Sha, Timestamp};
+use crate::model::blockers::Blocker;
+use crate::model::ids::{IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::model::run::{RunEnd, RunKey, RunKind};
 use crate::model::state::BlockedReason;
 
@@ -62,6 +63,16 @@ pub enum Why {
     NoSlot {
         /// How many there are.
         slots: u32,
+    },
+    /// What it depends on is open.
+    WaitsOn {
+        /// All of it.
+        blockers: Vec<Blocker>,
+    },
+    /// It waits for itself, over other issues.
+    DependencyCycle {
+        /// The issues, this one first, each waiting for the next and the last for this one.
+        issues: Vec<IssueNumber>,
     },
     /// Somebody else is assigned.
     AssignedTo {
@@ -256,6 +267,11 @@ impl fmt::Display for Why {
                     "all slots of the repository are taken (max_parallel_issues: {slots})"
                 )
             }
+            Self::WaitsOn { blockers } => {
+                let blockers: Vec<String> = blockers.iter().map(ToString::to_string).collect();
+                write!(f, "waiting for {}", blockers.join(", "))
+            }
+            Self::DependencyCycle { issues } => circle(f, issues),
             Self::AssignedTo { login } => write!(f, "assigned to @{login}"),
             Self::OtherPullRequest { pr, url } => {
                 write!(f, "pull request #{pr} for it is open: {url}")
@@ -306,6 +322,17 @@ impl fmt::Display for Why {
             Self::ReadyToMerge => f.write_str("green and approved"),
             Self::Done => f.write_str("done"),
         }
+    }
+}
+
+fn circle(f: &mut fmt::Formatter<'_>, issues: &[IssueNumber]) -> fmt::Result {
+    f.write_str("a dependency cycle: ")?;
+    for issue in issues {
+        write!(f, "#{issue} waits for ")?;
+    }
+    match issues.first() {
+        Some(first) => write!(f, "#{first}"),
+        None => f.write_str("itself"),
     }
 }
 

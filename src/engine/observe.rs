@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::view::{View, text_facts, trust_policy};
 use crate::decide::{Order, Snapshot};
+use crate::model::blockers::WaitsOn;
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName, RepoSlug, Sha, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
@@ -112,6 +113,7 @@ impl RepoEngine {
             lease_first_seen: None,
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
+            waits_on: WaitsOn::default(),
             trouble: self.lasting_trouble(issue),
             order: order.clone(),
         };
@@ -123,6 +125,7 @@ impl RepoEngine {
         self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
+        self.ask_about_blockers(&mut seen).await?;
         Ok(seen)
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::decide::view::View;
 use crate::decide::{Decision, Order, Policy, Snapshot, decide};
+use crate::model::blockers::WaitsOn;
 use crate::model::body::{BodyChange, rewrite};
 use crate::model::checks::CheckOutcome;
 use crate::model::claim::ClaimRecord;
@@ -114,6 +115,7 @@ pub(super) fn snapshot() -> Given {
         lease_first_seen: None,
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
+        waits_on: WaitsOn::default(),
         trouble: None,
         order: Order::default(),
     };

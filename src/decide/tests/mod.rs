@@ -10,6 +10,7 @@ mod parts;
 mod phases;
 mod small_worlds;
 mod steps;
+mod turns;
 mod whys;
 mod world;
 
