@@ -13,6 +13,7 @@ mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod parallel;
 mod planted;
 mod proxy;
 mod race;
