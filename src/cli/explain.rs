@@ -75,6 +75,7 @@ fn head(standing: &Standing, config: &RepoConfig) {
         )
     };
     line("agent runs", &format!("{}{failed}", standing.runs()));
+    line("priority", standing.priority.as_deref().unwrap_or_default());
     line("labels", &standing.labels.join(", "));
     let lease = match (&standing.holder, standing.lease_until) {
         (Some(holder), Some(until)) => format!(
@@ -97,15 +98,15 @@ fn guards(explained: &Explained) {
     for report in &explained.guards {
         let (name, asks) = (report.guard.name, report.guard.asks);
         match &report.stops {
-            None => data(&format!("  {} {name:<11} {asks}", paint(Paint::Good, "✓"))),
+            None => data(&format!("  {} {name:<12} {asks}", paint(Paint::Good, "✓"))),
             Some(why) => {
                 let here = if stopped { "" } else { "  ← stops here" };
                 stopped = true;
                 data(&format!(
-                    "  {} {name:<11} {asks}{here}",
+                    "  {} {name:<12} {asks}{here}",
                     paint(Paint::Bad, "✗")
                 ));
-                data(&format!("    {:<11} but: {why}", ""));
+                data(&format!("    {:<12} but: {why}", ""));
             }
         }
     }

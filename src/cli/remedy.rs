@@ -2,6 +2,7 @@
 
 use crate::comments;
 use crate::decide::Why;
+use crate::model::blockers::Blocker;
 use crate::model::ids::IssueNumber;
 use crate::model::labels::LabelNames;
 
@@ -33,6 +34,8 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::NoSlot { .. } => {
             "wait for the other run to end, or raise `max_parallel_issues`".to_owned()
         }
+        Why::WaitsOn { blockers } => waits_on(blockers, issue),
+        Why::DependencyCycle { issues } => cycle(issues, issue),
         Why::AssignedTo { login } => format!("take the assignee @{login} off the issue"),
         Why::OtherPullRequest { pr, .. } => format!("merge or close pull request #{pr}"),
         Why::ClaimedByComment { url, .. } => {
@@ -84,6 +87,26 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::Done => return None,
     };
     Some(text)
+}
+
+/// How what it depends on lets it go.
+fn waits_on(blockers: &[Blocker], issue: IssueNumber) -> String {
+    let what = match blockers {
+        [one] => one
+            .issue()
+            .map_or_else(|| "close them".to_owned(), |one| format!("close #{one}")),
+        _ => "close all of them".to_owned(),
+    };
+    format!("{what}, or take the dependency away; to begin now: ghswarm run {issue} --force")
+}
+
+/// How a cycle is broken.
+fn cycle(issues: &[IssueNumber], issue: IssueNumber) -> String {
+    let names: Vec<String> = issues.iter().map(|issue| format!("#{issue}")).collect();
+    format!(
+        "take one of these dependencies away (in {}), or begin here: ghswarm run {issue} --force",
+        names.join(", ")
+    )
 }
 
 /// A sentence of a comment as a fragment of a line.

@@ -50,6 +50,8 @@ pub struct Standing {
     pub tasks_done: usize,
     /// All tasks.
     pub tasks: usize,
+    /// The label that makes it urgent or not, if one stands.
+    pub priority: Option<String>,
     /// Who holds its lease.
     pub holder: Option<String>,
     /// Until when, unless it is renewed.
@@ -101,6 +103,10 @@ impl Standing {
             agent_runs_max: (cap > 0).then(|| cap.saturating_add(view.state.extra_agent_runs)),
             tasks_done: view.body.tasks.iter().filter(|task| task.done).count(),
             tasks: view.body.tasks.len(),
+            priority: engine
+                .policy
+                .priority(&view.issue.labels)
+                .map(str::to_owned),
             holder,
             lease_until,
             pr: pr.map(|pr| pr.number),

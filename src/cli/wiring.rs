@@ -139,6 +139,7 @@ pub async fn open_repository(
         events: events(config),
         random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
         memory,
+        backlog: github.clone(),
         github,
         clock,
     };
@@ -223,6 +224,7 @@ pub async fn open_tool(env: &Env, tool: Tool) -> Result<Opened, CommandError> {
         events: events(config),
         random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
         memory,
+        backlog: github.clone(),
         github: github.clone(),
         clock: tool.clock.clone(),
     };

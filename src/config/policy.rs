@@ -1,6 +1,6 @@
 //! The part of a repository's configuration on which decisions depend.
 
-use super::settings::{AgentConfig, RepoConfig};
+use super::settings::{AgentConfig, IssueOrder, RepoConfig};
 use crate::decide::policy::{AgentNames, Policy, UNNAMED, command_name};
 use crate::model::paths::PathPattern;
 
@@ -13,6 +13,11 @@ impl RepoConfig {
             namespace: self.lease.namespace.clone(),
             lease_ttl: self.lease.ttl,
             lease_margins: self.lease.margins,
+            priorities: match self.order {
+                IssueOrder::Priority => self.priorities.clone(),
+                IssueOrder::Oldest => Vec::new(),
+            },
+            depends: self.depends,
             slots: self.max_parallel_issues,
             stale_window: self.claims.stale_window,
             lock_ttl: self.lock_ttl,

@@ -165,6 +165,7 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         issue_max_agent_runs: Some(all.count("issue_max_agent_runs")).filter(|cap| *cap > 0),
         max_parallel_issues: all.count("max_parallel_issues"),
         order: read_order(all),
+        priorities: all.at("labels").texts("priority"),
         depends: all.switch("depends"),
         protected_paths: all.texts("protected_paths"),
         lock_ttl: all.time("lock_ttl"),

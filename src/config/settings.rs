@@ -116,6 +116,8 @@ pub struct RepoConfig {
     pub max_parallel_issues: u32,
     /// Which issue comes first.
     pub order: IssueOrder,
+    /// Labels that say how urgent an issue is, the most urgent first: `labels.priority`.
+    pub priorities: Vec<String>,
     /// Wait for the issues an issue depends on?
     pub depends: bool,
     /// Patterns of paths that a diff must not touch.
@@ -149,7 +151,7 @@ pub struct RepoConfig {
 /// Which issue comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IssueOrder {
-    /// The more important one.
+    /// The more urgent one, by its label, then the lower number.
     Priority,
     /// The lower number.
     Oldest,

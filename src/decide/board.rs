@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::model::blockers::WaitsOn;
 use crate::model::blockers::named_in;
 use crate::model::board::{Board, BoardIssue};
 use crate::model::claim::ClaimRecord;
@@ -167,6 +168,7 @@ fn snapshot(
         },
         remote_contained: None,
         outgoing: Vec::new(),
+        waits_on: WaitsOn::default(),
         host: None,
         people: BTreeMap::new(),
         lease_first_seen: None,

@@ -62,6 +62,10 @@ const GUARDS: &[(Guard, Check)] = &[
         super::untrusted::guard,
     ),
     (guard("spec", "its verify block says what done means"), spec),
+    (
+        guard("dependencies", "nothing that it depends on is open"),
+        super::dependencies::guard,
+    ),
     (guard("backoff", "no waiting time runs"), backoff),
     (guard("lease", "our lease is young"), lease_age),
     (
@@ -404,7 +408,7 @@ fn checkpoint(view: &View<'_>) -> Option<Decision> {
 
 /// Ends what goes on here, takes our labels off and gives the claim back, without a word on the issue; then
 /// waits.
-fn leave(view: &View<'_>, why: Why) -> Decision {
+pub(super) fn leave(view: &View<'_>, why: Why) -> Decision {
     if let Some(run) = view.live_run() {
         return Decision::act(Effect::StopRun(run.key.clone()), why);
     }

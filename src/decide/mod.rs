@@ -8,6 +8,7 @@ mod blocked;
 pub mod board;
 pub mod checks;
 mod create_pr;
+mod dependencies;
 mod diff;
 mod done;
 pub mod effect;
@@ -34,6 +35,7 @@ pub mod why;
 #[cfg(test)]
 mod tests;
 
+pub use dependencies::held_back;
 pub use effect::Effect;
 pub use gate::TakeOver;
 pub use guards::{Guard, GuardReport, explain};

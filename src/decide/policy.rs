@@ -44,6 +44,10 @@ pub struct Policy {
     pub lease_ttl: Duration,
     /// Margins of the lease arithmetic.
     pub lease_margins: LeaseMargins,
+    /// Labels that say how urgent an issue is, the most urgent first; none: the oldest comes first.
+    pub priorities: Vec<String>,
+    /// Does an issue wait for those that it depends on?
+    pub depends: bool,
     /// Issues of this repository that may run an agent at once, over all machines.
     pub slots: u32,
     /// A manual or foreign marker younger than this is live.
@@ -98,6 +102,27 @@ pub struct AgentNames {
 }
 
 impl Policy {
+    /// The priority label that counts: the most urgent one that stands.
+    pub fn priority(&self, labels: &[String]) -> Option<&str> {
+        let stands = |name: &&String| labels.iter().any(|label| label.eq_ignore_ascii_case(name));
+        self.priorities.iter().find(stands).map(String::as_str)
+    }
+
+    /// How late it is an issue's turn, by its labels. One without such a label stands in the middle,
+    /// beside `medium` of three, and behind the label where there is but one.
+    pub fn rank(&self, labels: &[String]) -> usize {
+        let middle = match self.priorities.len() {
+            0 => 0,
+            count => count.max(2) - 1,
+        };
+        let counts = self.priority(labels);
+        let place = self
+            .priorities
+            .iter()
+            .position(|name| Some(name.as_str()) == counts);
+        place.map_or(middle, |place| 2 * place)
+    }
+
     /// The branch of an issue's work.
     pub fn branch(&self, issue: IssueNumber) -> Option<BranchName> {
         BranchName::new(format!("{}{issue}", self.branch_prefix)).ok()

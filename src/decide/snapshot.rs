@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::blockers::WaitsOn;
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::local::LocalFacts;
@@ -37,6 +38,8 @@ pub struct Snapshot {
     pub slot_owners_known: bool,
     /// Issues that markers here name as the lead of their bundle: is the lead claimed?
     pub leads: BTreeMap<IssueNumber, bool>,
+    /// What it waits for; asked only where `View::may_be_held_back` says that it matters.
+    pub waits_on: WaitsOn,
     /// What failed here again and again, as this home remembers.
     pub trouble: Option<Trouble>,
     /// What a person asked for on the command line.
@@ -59,7 +62,7 @@ pub struct Order {
     pub resume: bool,
     /// `--more-runs K`.
     pub more_runs: u32,
-    /// `--force`: do not wait for `wait_until`.
+    /// `--force`: do not wait for `wait_until`, nor for the issues that it depends on.
     pub now: bool,
     /// `--answer TEXT`: said on the issue before it goes on.
     pub answer: Option<String>,

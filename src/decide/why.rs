@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::model::ids::{Login, PrNumber, Sha, Timestamp};
+use crate::model::blockers::Blocker;
+use crate::model::ids::{IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::model::run::{RunEnd, RunKey, RunKind};
 use crate::model::state::BlockedReason;
 
@@ -62,6 +63,16 @@ pub enum Why {
     NoSlot {
         /// How many there are.
         slots: u32,
+    },
+    /// What it depends on is open.
+    WaitsOn {
+        /// All of it.
+        blockers: Vec<Blocker>,
+    },
+    /// It waits for itself, over other issues.
+    DependencyCycle {
+        /// The issues, this one first, each waiting for the next and the last for this one.
+        issues: Vec<IssueNumber>,
     },
     /// Somebody else is assigned.
     AssignedTo {
@@ -270,6 +281,11 @@ impl fmt::Display for Why {
                     "all slots of the repository are taken (max_parallel_issues: {slots})"
                 )
             }
+            Self::WaitsOn { blockers } => {
+                let blockers: Vec<String> = blockers.iter().map(ToString::to_string).collect();
+                write!(f, "waiting for {}", blockers.join(", "))
+            }
+            Self::DependencyCycle { issues } => circle(f, issues),
             Self::AssignedTo { login } => write!(f, "assigned to @{login}"),
             Self::OtherPullRequest { pr, url } => {
                 write!(f, "pull request #{pr} for it is open: {url}")
@@ -337,6 +353,17 @@ impl fmt::Display for Why {
 
 fn day(time: Timestamp) -> impl fmt::Display {
     time.format("%Y-%m-%d %H:%M UTC")
+}
+
+fn circle(f: &mut fmt::Formatter<'_>, issues: &[IssueNumber]) -> fmt::Result {
+    f.write_str("a dependency cycle: ")?;
+    for issue in issues {
+        write!(f, "#{issue} waits for ")?;
+    }
+    match issues.first() {
+        Some(first) => write!(f, "#{first}"),
+        None => f.write_str("itself"),
+    }
 }
 
 fn clock(time: Timestamp) -> impl fmt::Display {

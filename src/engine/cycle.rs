@@ -10,7 +10,7 @@ use crate::model::phase::Phase;
 use crate::model::run::RunStatus;
 use crate::ports::{PortError, PortResult};
 
-use super::listing::Listing;
+use super::listing::{Listing, waits_for_issues};
 use super::settings::RepoEngine;
 use super::step::{Advanced, HowFar, StepOutcome};
 
@@ -81,6 +81,8 @@ fn waits_for_people(code: &str) -> bool {
             | "blocked_by_person"
             | "completed_by_person"
             | "other_pull_request"
+            | "waits_on"
+            | "dependency_cycle"
             | "issue_closed"
             | "issue_gone"
             | "newer_version"
@@ -107,9 +109,16 @@ impl RepoEngine {
     /// One cycle: lists, then steps every candidate.
     pub async fn cycle(&self, watch: &dyn Watch) -> CycleReport {
         match self.list().await {
-            Ok(listing) => {
+            Ok(mut listing) => {
+                let woken = self.wake_waiting(&mut listing).await;
                 let issues = self.candidates(&listing);
-                self.step_known(issues, listing, watch).await
+                let mut report = self.step_known(issues, listing, watch).await;
+                // Those that wait go on waiting; the others are not kept from going on.
+                if let Err(error) = woken {
+                    let text = self.settings.redactor.redact(&error.to_string());
+                    report.trouble.get_or_insert(text);
+                }
+                report
             }
             Err(error) => CycleReport {
                 trouble: Some(self.settings.redactor.redact(&error.to_string())),
@@ -140,8 +149,7 @@ impl RepoEngine {
             }
             Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
         }
-        report.wakes = listing.wakes();
-        self.keep(&listing);
+        self.keep(&mut listing);
         report
     }
 
@@ -152,7 +160,7 @@ impl RepoEngine {
         report: &mut CycleReport,
         watch: &dyn Watch,
     ) {
-        let mut slots_taken = false;
+        let (mut slots_taken, mut waiting, mut effects) = (false, false, 0);
         for issue in issues {
             // Once the slots are taken, an issue that nobody works on here can only hear the same.
             if slots_taken && self.is_untouched(issue) {
@@ -170,10 +178,15 @@ impl RepoEngine {
             slots_taken |= matches!(
                 advanced.outcome,
                 StepOutcome::Waits {
-                    why: Why::NoSlot { .. } | Why::RunGoing { .. },
+                    why: Why::NoSlot { .. },
                     ..
                 }
-            ) && self.policy.slots == 1;
+            ) || (self.policy.slots == 1 && is_running(&advanced));
+            waiting |= matches!(
+                &advanced.outcome,
+                StepOutcome::Waits { why, .. } if waits_for_issues(why)
+            );
+            effects += advanced.effects;
             listing.note(issue, &advanced);
             let line = self.report(issue, listing.title(issue), &advanced);
             watch.issue(&line);
@@ -187,6 +200,10 @@ impl RepoEngine {
             .sleepers()
             .map(|(n, why)| (n, why.to_owned()))
             .collect();
+        // What was done may be what others wait for: the next listing tells.
+        let stirred = effects > 0 && (waiting || !listing.waiting().is_empty());
+        let now = stirred.then(|| self.world.clock.now());
+        report.wakes = now.or_else(|| listing.wakes());
     }
 
     /// An issue that is left alone for a while, since it failed again and again.
@@ -265,6 +282,8 @@ impl RepoEngine {
     pub async fn rest(&self, time: Duration) -> Woken {
         let before = self.running();
         let until = self.world.clock.boot_time() + time;
+        // Others go on meanwhile: what they wait for is asked again.
+        *self.waiting() = None;
         loop {
             if self.running() < before {
                 return Woken::RunEnded;
@@ -288,6 +307,16 @@ impl RepoEngine {
             .filter(|run| matches!(run.status, RunStatus::Running { .. }))
             .count()
     }
+}
+
+fn is_running(advanced: &Advanced) -> bool {
+    matches!(
+        advanced.outcome,
+        StepOutcome::Waits {
+            why: Why::RunGoing { .. },
+            ..
+        }
+    )
 }
 
 fn wait_word(why: &Why) -> &'static str {

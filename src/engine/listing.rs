@@ -15,6 +15,7 @@ use crate::ports::github::{ListCursor, Listed};
 
 use super::settings::RepoEngine;
 use super::step::{Advanced, StepOutcome};
+use super::waiting::{Backlogged, Waiting};
 
 const MEMORY: &str = "listing";
 
@@ -29,6 +30,8 @@ pub(super) struct Listing {
     issues: BTreeMap<IssueNumber, ListedIssue>,
     /// Issues that wait for something that shows in the listing.
     asleep: BTreeMap<IssueNumber, Asleep>,
+    /// What the open issues wait for.
+    pub(super) backlog: Backlogged,
 }
 
 /// An issue that need not be looked at before it changes, or before a time.
@@ -37,6 +40,8 @@ struct Asleep {
     updated_at: Timestamp,
     until: Option<Timestamp>,
     why: String,
+    /// What it waits for, where other issues wake it.
+    waits_on: Option<String>,
 }
 
 impl RepoEngine {
@@ -59,6 +64,7 @@ impl RepoEngine {
         match self.world.github.list_issues(&listing.cursor).await? {
             Listed::Unchanged => {}
             Listed::Issues { issues, next } => {
+                listing.backlog.outdate();
                 for issue in issues {
                     listing.issues.insert(issue.number, issue);
                 }
@@ -69,6 +75,7 @@ impl RepoEngine {
                 }
             }
         }
+        *self.waiting() = Some(Waiting::of(&listing));
         Ok(listing)
     }
 
@@ -85,13 +92,17 @@ impl RepoEngine {
     }
 
     /// Keeps the listing for the next cycle.
-    pub(super) fn keep(&self, listing: &Listing) {
+    pub(super) fn keep(&self, listing: &mut Listing) {
+        if let Some(waiting) = &*self.waiting() {
+            listing.backlog = waiting.backlog.clone();
+        }
         if let Ok(text) = serde_json::to_string(listing) {
             self.world.memory.save(MEMORY, &text);
         }
     }
 
-    /// The numbers of issues to step in this cycle, oldest first.
+    /// The numbers of issues to step in this cycle: those that this home is at, then the others by
+    /// their priority, then the oldest.
     pub(super) fn candidates(&self, listing: &Listing) -> PortResult<Vec<IssueNumber>> {
         let now = self.world.clock.now();
         let ours: BTreeSet<IssueNumber> =
@@ -102,11 +113,20 @@ impl RepoEngine {
             .filter(|issue| !listing.sleeps(issue, now))
             .filter(|issue| self.is_candidate(issue) || self.may_have_left_something(issue))
             .map(|issue| issue.number);
-        Ok(wanted
-            .chain(ours)
+        let turn = |number: &IssueNumber| {
+            let waits = !ours.contains(number);
+            let labels = listing.issues.get(number).map(|issue| &*issue.labels);
+            let rank = self.policy.rank(labels.unwrap_or_default());
+            // What goes on is not overtaken: its turn has come.
+            (waits, if waits { rank } else { 0 }, *number)
+        };
+        let mut all: Vec<IssueNumber> = wanted
+            .chain(ours.iter().copied())
             .collect::<BTreeSet<_>>()
             .into_iter()
-            .collect())
+            .collect();
+        all.sort_by_key(turn);
+        Ok(all)
     }
 
     /// Closed, and perhaps worked on here once: where another home brought it to its end, the worktree
@@ -206,8 +226,29 @@ impl Listing {
                 updated_at,
                 until,
                 why: why.code(),
+                waits_on: waits_for_issues(why).then(|| why.to_string()),
             },
         );
+    }
+
+    /// Issues that GitHub counts something open for.
+    pub(super) fn counted(&self) -> BTreeSet<IssueNumber> {
+        let counts = |issue: &&ListedIssue| issue.open_dependencies + issue.open_sub_issues > 0;
+        let counted = self.issues.values().filter(counts);
+        counted.map(|issue| issue.number).collect()
+    }
+
+    /// Sleepers that other issues wake, with what they wait for.
+    pub(super) fn waiting(&self) -> Vec<(IssueNumber, String)> {
+        let sleepers = self.asleep.iter();
+        sleepers
+            .filter_map(|(number, asleep)| Some((*number, asleep.waits_on.clone()?)))
+            .collect()
+    }
+
+    /// The issue is looked at in this cycle.
+    pub(super) fn wake(&mut self, number: IssueNumber) {
+        self.asleep.remove(&number);
     }
 
     /// The title, for reports.
@@ -228,6 +269,11 @@ impl Listing {
             .iter()
             .map(|(number, asleep)| (*number, asleep.why.as_str()))
     }
+}
+
+/// Is it other issues that end this wait?
+pub(super) fn waits_for_issues(why: &Why) -> bool {
+    matches!(why, Why::WaitsOn { .. } | Why::DependencyCycle { .. })
 }
 
 /// May the issue sleep until the listing shows a change (or until a time)?
@@ -258,6 +304,8 @@ fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
                     | Why::BlockedByPerson
                     | Why::AssignedTo { .. }
                     | Why::ClaimedByComment { .. }
+                    | Why::WaitsOn { .. }
+                    | Why::DependencyCycle { .. }
             );
             shown.then_some((None, why))
         }

@@ -15,6 +15,7 @@ pub mod settings;
 pub mod step;
 pub mod supervise;
 mod trouble;
+mod waiting;
 
 pub use cycle::{CycleReport, IssueReport};
 pub use explain::Explained;

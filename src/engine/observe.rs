@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::view::{View, text_facts, trust_policy};
 use crate::decide::{Order, Snapshot};
+use crate::model::blockers::WaitsOn;
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName, RepoSlug, Sha, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
@@ -131,6 +132,7 @@ impl RepoEngine {
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
             leads: BTreeMap::new(),
+            waits_on: WaitsOn::default(),
             trouble: self.lasting_trouble(issue),
             order: order.clone(),
         };
@@ -143,6 +145,7 @@ impl RepoEngine {
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
         self.ask_about_leads(&mut seen).await?;
+        self.ask_about_blockers(&mut seen).await?;
         Ok(seen)
     }
 

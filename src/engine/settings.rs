@@ -10,6 +10,7 @@ use crate::decide::Policy;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
 use crate::model::trust::People;
+use crate::ports::backlog::Backlog;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::folders::Folders;
@@ -18,11 +19,15 @@ use crate::ports::github::GitHub;
 use crate::ports::memory::Memory;
 use crate::ports::runs::Runs;
 
+use super::waiting::Waiting;
+
 /// The doors of one repository.
 #[derive(Clone)]
 pub struct World {
     /// GitHub.
     pub github: Arc<dyn GitHub>,
+    /// The whole backlog of the same repository.
+    pub backlog: Arc<dyn Backlog>,
     /// The clone.
     pub git: Arc<dyn Git>,
     /// The run folders.
@@ -124,6 +129,8 @@ pub struct RepoEngine {
     pub(super) people: Mutex<People>,
     /// Boot time at which the last look at an issue was sent, with the look's own time.
     looks: Mutex<BTreeMap<IssueNumber, (Timestamp, Duration)>>,
+    /// What the newest listing says about dependencies; `None`: nothing was listed in this cycle.
+    pub(super) waiting: Mutex<Option<Waiting>>,
 }
 
 impl RepoEngine {
@@ -135,6 +142,7 @@ impl RepoEngine {
             settings,
             people: Mutex::default(),
             looks: Mutex::default(),
+            waiting: Mutex::default(),
         }
     }
 

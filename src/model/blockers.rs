@@ -1,14 +1,93 @@
-//! What an issue's body says it waits for: `blocked by #N`, `depends on #N`, and open tasks that are
-//! issues (`- [ ] #N`). The words are those of gh-issue-lease. Whether those issues are still open is
-//! for others to ask.
+//! What an issue waits for. What its body says: `blocked by #N`, `depends on #N`, and open tasks that
+//! are issues (`- [ ] #N`), in the words of gh-issue-lease; and what GitHub's own dependencies and
+//! sub-issues say. Whether those issues are still open is for others to ask.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use super::body::markdown;
 use super::ids::IssueNumber;
+
+/// Something that is open and has to be closed first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blocker {
+    /// An issue or pull request that the issue's text names.
+    Named(IssueNumber),
+    /// An issue of this repository that GitHub's own dependencies name.
+    Dependency(IssueNumber),
+    /// So many more that GitHub's own dependencies count: those of other repositories.
+    Elsewhere(u64),
+    /// So many sub-issues.
+    SubIssues(u64),
+}
+
+impl Blocker {
+    /// Its number, where it has one here.
+    pub fn issue(&self) -> Option<IssueNumber> {
+        match self {
+            Self::Named(issue) | Self::Dependency(issue) => Some(*issue),
+            Self::Elsewhere(_) | Self::SubIssues(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(issue) => write!(f, "#{issue} (named in the text)"),
+            Self::Dependency(issue) => write!(f, "#{issue} (a dependency on GitHub)"),
+            Self::Elsewhere(1) => f.write_str("1 issue of another repository"),
+            Self::Elsewhere(count) => write!(f, "{count} issues of other repositories"),
+            Self::SubIssues(1) => f.write_str("1 open sub-issue"),
+            Self::SubIssues(count) => write!(f, "{count} open sub-issues"),
+        }
+    }
+}
+
+/// What holds an issue back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WaitsOn {
+    /// All that is open.
+    pub blockers: Vec<Blocker>,
+    /// Where it waits for itself: the issues of the circle, itself first, each waiting for the next.
+    pub circle: Vec<IssueNumber>,
+}
+
+/// The open issues that each open issue waits for.
+pub type Edges = BTreeMap<IssueNumber, BTreeSet<IssueNumber>>;
+
+/// The shortest way from `issue` over those it waits for back to itself, itself first and not
+/// repeated; empty: there is none.
+pub fn circle_of(issue: IssueNumber, edges: &Edges) -> Vec<IssueNumber> {
+    let mut came_from = BTreeMap::new();
+    let mut to_see = VecDeque::from([issue]);
+    while let Some(at) = to_see.pop_front() {
+        for next in edges.get(&at).into_iter().flatten() {
+            if *next == issue {
+                return way_to(at, &came_from);
+            }
+            if !came_from.contains_key(next) {
+                came_from.insert(*next, at);
+                to_see.push_back(*next);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn way_to(mut at: IssueNumber, came_from: &BTreeMap<IssueNumber, IssueNumber>) -> Vec<IssueNumber> {
+    let mut way = VecDeque::from([at]);
+    while let Some(before) = came_from.get(&at) {
+        at = *before;
+        way.push_front(at);
+    }
+    way.into()
+}
 
 static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
@@ -54,6 +133,30 @@ mod tests {
 
     fn named(body: &str) -> Vec<u64> {
         named_in(body).into_iter().map(|issue| issue.0).collect()
+    }
+
+    #[test]
+    fn a_circle_is_told_from_a_chain_that_leads_into_one() {
+        let edges = |pairs: &[(u64, u64)]| {
+            let mut edges = Edges::new();
+            for (from, to) in pairs {
+                let of = edges.entry(IssueNumber(*from)).or_default();
+                of.insert(IssueNumber(*to));
+            }
+            edges
+        };
+        let circle = |issue: u64, pairs: &[(u64, u64)]| -> Vec<u64> {
+            let found = circle_of(IssueNumber(issue), &edges(pairs));
+            found.into_iter().map(|issue| issue.0).collect()
+        };
+        let ring = [(1, 2), (2, 3), (3, 1), (4, 1), (3, 9)];
+        assert_eq!(circle(1, &ring), [1, 2, 3]);
+        assert_eq!(circle(3, &ring), [3, 1, 2]);
+        assert!(circle(4, &ring).is_empty(), "it only leads there");
+        assert_eq!(circle(5, &[(5, 5)]), [5]);
+        let short = [(1, 2), (2, 1), (2, 3), (3, 1)];
+        assert_eq!(circle(1, &short), [1, 2], "the shortest one is told");
+        assert!(circle(1, &[(1, 2), (2, 3), (3, 2)]).is_empty());
     }
 
     #[test]

@@ -145,10 +145,6 @@ pub struct OpenIssue {
     pub body: String,
     /// Number of the milestone.
     pub milestone: Option<u64>,
-    /// Open issues that GitHub's own dependencies name as blocking it, wherever they are.
-    pub open_dependencies: u64,
-    /// Sub-issues that are not closed.
-    pub open_sub_issues: u64,
 }
 
 /// A line of the listing of a repository's issues: enough to decide whether to look closer.
@@ -170,4 +166,9 @@ pub struct ListedIssue {
     pub updated_at: Timestamp,
     /// When it was opened.
     pub created_at: Timestamp,
+    /// Open issues that GitHub's own dependencies name as blocking it, wherever they are. GitHub does
+    /// not count it as a change of this issue when one of them is closed.
+    pub open_dependencies: u64,
+    /// Sub-issues that are not closed; the same holds.
+    pub open_sub_issues: u64,
 }

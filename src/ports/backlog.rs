@@ -1,6 +1,6 @@
 //! The repository as a backlog: what the tools for any agent, person or CI job (`lease`, `claim`,
-//! `board`) ask about all issues and all leases at once. The loop looks at one issue at a time and does
-//! not use it.
+//! `board`) ask about all issues and all leases at once. The loop looks at one issue at a time, and
+//! comes here only where an issue waits for others.
 
 use async_trait::async_trait;
 

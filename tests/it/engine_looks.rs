@@ -22,6 +22,7 @@ fn engine(repo: &SimRepo, home: &SimHome) -> RepoEngine {
     let count = AtomicU64::new(1);
     let world = World {
         github: Arc::new(repo.port(ANN)),
+        backlog: Arc::new(repo.port(ANN)),
         git: Arc::new(home.git()),
         runs: Arc::new(home.runs()),
         folders: Arc::new(home.folders()),

@@ -171,14 +171,9 @@ fn lease(
 fn open_issue(mut wire: RestIssue) -> Result<OpenIssue, String> {
     let body = wire.body.take().unwrap_or_default();
     let milestone = wire.milestone.as_ref().map(|milestone| milestone.number);
-    let dependencies = wire.issue_dependencies_summary.take();
-    let sub_issues = wire.sub_issues_summary.take();
     Ok(OpenIssue {
         listed: listed(wire)?,
         body,
         milestone,
-        open_dependencies: dependencies.map_or(0, |summary| summary.blocked_by),
-        open_sub_issues: sub_issues
-            .map_or(0, |summary| summary.total.saturating_sub(summary.completed)),
     })
 }

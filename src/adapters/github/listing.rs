@@ -42,9 +42,9 @@ pub(super) struct RestIssue {
     pub(super) body: Option<String>,
     /// Servers without dependencies or sub-issues leave these out.
     #[serde(default)]
-    pub(super) issue_dependencies_summary: Option<RestDependencies>,
+    issue_dependencies_summary: Option<RestDependencies>,
     #[serde(default)]
-    pub(super) sub_issues_summary: Option<RestSubIssues>,
+    sub_issues_summary: Option<RestSubIssues>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,15 +54,15 @@ pub(super) struct RestMilestone {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct RestDependencies {
+struct RestDependencies {
     /// The open ones; `total_blocked_by` counts the closed ones, too.
-    pub(super) blocked_by: u64,
+    blocked_by: u64,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct RestSubIssues {
-    pub(super) total: u64,
-    pub(super) completed: u64,
+struct RestSubIssues {
+    total: u64,
+    completed: u64,
 }
 
 /// GitHub's description allows both shapes.
@@ -198,6 +198,8 @@ fn next_cursor(
 }
 
 pub(super) fn listed(wire: RestIssue) -> Result<ListedIssue, String> {
+    let dependencies = wire.issue_dependencies_summary;
+    let sub_issues = wire.sub_issues_summary;
     Ok(ListedIssue {
         number: IssueNumber(wire.number),
         title: wire.title,
@@ -214,6 +216,9 @@ pub(super) fn listed(wire: RestIssue) -> Result<ListedIssue, String> {
         milestone: wire.milestone.map(|milestone| milestone.title),
         updated_at: wire.updated_at,
         created_at: wire.created_at,
+        open_dependencies: dependencies.map_or(0, |summary| summary.blocked_by),
+        open_sub_issues: sub_issues
+            .map_or(0, |summary| summary.total.saturating_sub(summary.completed)),
     })
 }
 

@@ -29,6 +29,12 @@ pub(super) const LABELS: &[Key] = &[
         "\"status: busy-\"",
         "an agent works on it; its name follows",
     ),
+    key(
+        "priority",
+        Kind::Texts(Rule::Label),
+        "[\"priority: high\", \"priority: medium\", \"priority: low\"]",
+        "the most urgent first; an issue without one stands in the middle",
+    ),
 ];
 
 pub(super) const TARGET: &[Key] = &[

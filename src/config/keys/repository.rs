@@ -162,17 +162,15 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     key(
         "order",
         Kind::Word(&["priority", "oldest"]),
-        "oldest",
-        "which issue comes first",
-    )
-    .not_yet("the oldest issue comes first"),
+        "priority",
+        "which issue comes first: by `labels.priority`, then the oldest; or just the oldest",
+    ),
     key(
         "depends",
         Kind::Switch,
-        "false",
-        "an issue waits for those it depends on",
-    )
-    .not_yet("use the hold label"),
+        "true",
+        "an issue waits until those that it depends on are closed",
+    ),
     key(
         "protected_paths",
         Kind::Texts(Rule::Glob),

@@ -292,13 +292,13 @@ c.yaml:6:61: no issue with the label `status: busy-x` is worked on
 
 #[test]
 fn a_key_without_effect_is_noted_where_the_configuration_is_shown() {
-    let config = read(&with("order: oldest")).unwrap();
+    let config = read(&with("auto_fix_ci: true")).unwrap();
     let note = |key: &str| {
         let shown = super::super::show(&config).iter();
         let mut found = shown.filter(|shown| shown.key == format!("repositories.demo.{key}"));
         found.next().unwrap().note.clone()
     };
-    let expected = "no effect yet: the oldest issue comes first";
-    assert_eq!(note("order").as_deref(), Some(expected));
+    let expected = "no effect yet: red checks block";
+    assert_eq!(note("auto_fix_ci").as_deref(), Some(expected));
     assert_eq!(note("poll_interval"), None);
 }

@@ -42,7 +42,7 @@ fn the_least_file_has_every_default() {
         (ms(180_000), ms(14_400_000))
     );
     assert_eq!(repo.protected_paths, [".github/workflows/**"]);
-    assert_eq!(repo.order, IssueOrder::Oldest);
+    assert_eq!(repo.order, IssueOrder::Priority);
     assert_eq!(repo.labels, crate::model::labels::LabelNames::default());
     assert_eq!(
         (repo.lease.ttl, repo.lease.namespace.as_str()),
@@ -412,6 +412,11 @@ repositories:
         review: "agent".to_owned(),
     };
     assert_eq!(policy.agent_names, names);
+    assert_eq!(policy.priorities[0], "priority: high");
+    assert!(policy.depends);
+    let other = text.replace("max_retries: 5", "order: oldest, depends: false");
+    let policy = read(&other).unwrap().repositories["d"].policy();
+    assert!(policy.priorities.is_empty() && !policy.depends);
 }
 
 proptest! {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::decide::view::View;
 use crate::decide::{Decision, Order, Policy, Snapshot, decide};
+use crate::model::blockers::WaitsOn;
 use crate::model::body::{BodyChange, rewrite};
 use crate::model::checks::CheckOutcome;
 use crate::model::claim::{ByHand, ClaimRecord, HandStage};
@@ -115,6 +116,7 @@ pub(super) fn snapshot() -> Given {
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
         leads: BTreeMap::new(),
+        waits_on: WaitsOn::default(),
         trouble: None,
         order: Order::default(),
     };

@@ -92,6 +92,7 @@ fn explain_lists_the_guards_in_their_order() {
         "local",
         "trust",
         "spec",
+        "dependencies",
         "backoff",
         "lease",
         "checkpoint",

@@ -12,6 +12,7 @@ mod phases;
 mod pushes;
 mod small_worlds;
 mod steps;
+mod turns;
 mod whys;
 mod world;
 

@@ -60,6 +60,10 @@ pub(super) fn policy() -> Policy {
         namespace: "leases".to_owned(),
         lease_ttl: minutes(30),
         lease_margins: LeaseMargins::default(),
+        priorities: ["high", "medium", "low"]
+            .map(|word| format!("priority: {word}"))
+            .to_vec(),
+        depends: true,
         slots: 1,
         stale_window: minutes(24 * 60),
         lock_ttl: minutes(240),

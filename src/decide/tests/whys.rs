@@ -3,9 +3,10 @@
 use super::check;
 use super::given::*;
 use crate::decide::policy::ApprovalRule;
+use crate::model::blockers::Blocker;
 use crate::model::checks::CheckOutcome;
 use crate::model::comment::{LockBy, LockMarker, render_lock};
-use crate::model::ids::{PrNumber, RepoId};
+use crate::model::ids::{IssueNumber, PrNumber, RepoId};
 use crate::model::issue::LinkedPr;
 use crate::model::phase::Phase;
 use crate::model::pr::{Mergeable, PrState, PullRequest};
@@ -127,6 +128,43 @@ fn no_slot() {
         &given,
         "wait: all slots of the repository are taken (max_parallel_issues: 1)",
     );
+}
+
+#[test]
+fn waits_on() {
+    let blockers = vec![
+        Blocker::Named(IssueNumber(3)),
+        Blocker::Dependency(IssueNumber(4)),
+        Blocker::Elsewhere(2),
+        Blocker::SubIssues(1),
+    ];
+    let mut given = snapshot();
+    given.seen.waits_on.blockers = blockers;
+    check(
+        &given,
+        "wait: waiting for #3 (named in the text), #4 (a dependency on GitHub), 2 issues of other \
+         repositories, 1 open sub-issue",
+    );
+    // What is begun goes on, and a person may begin out of turn.
+    let mut forced = given.clone();
+    forced.seen.order.now = true;
+    check(&forced, "claim: free");
+    check(
+        &given.state(|state| state.total_agent_runs = 1),
+        "claim: free",
+    );
+}
+
+#[test]
+fn dependency_cycle() {
+    let mut given = snapshot();
+    given.seen.waits_on.blockers = vec![Blocker::Named(IssueNumber(3))];
+    given.seen.waits_on.circle = vec![ISSUE, IssueNumber(3)];
+    let expect = "wait: a dependency cycle: #42 waits for #3 waits for #42";
+    check(&given, expect);
+    // Where the configuration does not want it, nothing is held back.
+    given.policy.depends = false;
+    check(&given, "claim: free");
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Leases {
     }
 
     async fn is_blocked(&self, issue: &OpenIssue, open: &mut Open) -> PortResult<bool> {
-        if issue.open_dependencies > 0 {
+        if issue.listed.open_dependencies > 0 {
             return Ok(true);
         }
         for named in blockers::named_in(&issue.body) {

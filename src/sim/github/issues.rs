@@ -78,6 +78,7 @@ impl World {
             comments: Vec::new(),
             pr: None,
             blocked_by: Vec::new(),
+            blocked_elsewhere: 0,
             sub_issues: Vec::new(),
         };
         self.repo_mut(ctx.key)?.issues.insert(number, issue);

@@ -301,7 +301,7 @@ impl World {
 }
 
 /// An issue as a line of the listing.
-pub(crate) fn listed(issue: &model::Issue) -> SimResult<ListedIssue> {
+pub(crate) fn listed(repo: &model::Repo, issue: &model::Issue) -> SimResult<ListedIssue> {
     Ok(ListedIssue {
         number: IssueNumber(issue.number),
         title: issue.title.clone(),
@@ -311,20 +311,20 @@ pub(crate) fn listed(issue: &model::Issue) -> SimResult<ListedIssue> {
         milestone: issue.milestone.clone(),
         updated_at: issue.updated_at,
         created_at: issue.created_at,
+        open_dependencies: repo.open_blockers(issue),
+        open_sub_issues: repo.still_open(&issue.sub_issues).count() as u64,
     })
 }
 
 /// An open issue of the backlog.
 pub(crate) fn open_issue(repo: &model::Repo, issue: &model::Issue) -> SimResult<OpenIssue> {
     Ok(OpenIssue {
-        listed: listed(issue)?,
+        listed: listed(repo, issue)?,
         body: issue.body.clone(),
         milestone: issue
             .milestone
             .as_ref()
             .and_then(|title| repo.milestone_number(title)),
-        open_dependencies: repo.still_open(&issue.blocked_by).count() as u64,
-        open_sub_issues: repo.still_open(&issue.sub_issues).count() as u64,
     })
 }
 

@@ -179,6 +179,8 @@ pub struct Issue {
     pub pr: Option<Pr>,
     /// Issues of this repository that its dependencies name as blocking it.
     pub blocked_by: Vec<u64>,
+    /// How many open issues of other repositories they name, too.
+    pub blocked_elsewhere: u64,
     /// Its sub-issues, of this repository.
     pub sub_issues: Vec<u64>,
 }
@@ -313,6 +315,11 @@ impl Repo {
     ) -> impl Iterator<Item = &'a Issue> + 'a {
         let found = numbers.iter().filter_map(|number| self.issues.get(number));
         found.filter(|issue| issue.open)
+    }
+
+    /// How many open issues its dependencies name, here and elsewhere.
+    pub(crate) fn open_blockers(&self, issue: &Issue) -> u64 {
+        self.still_open(&issue.blocked_by).count() as u64 + issue.blocked_elsewhere
     }
 
     /// Protection of a branch.

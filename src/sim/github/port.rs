@@ -169,7 +169,7 @@ fn list(world: &World, ctx: &Ctx<'_>, cursor: &ListCursor) -> SimResult<Listed> 
             .since
             .map_or(issue.open, |since| issue.updated_at >= since);
         if wanted {
-            issues.push(listed(issue)?);
+            issues.push(listed(repo, issue)?);
         }
     }
     issues.sort_by_key(|issue| std::cmp::Reverse((issue.updated_at, issue.number)));

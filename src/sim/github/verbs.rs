@@ -118,6 +118,15 @@ impl SimRepo {
         });
     }
 
+    /// Says that an issue is blocked by so many open issues of other repositories.
+    pub fn block_elsewhere(&self, number: u64, count: u64) {
+        self.set(|repo| {
+            if let Some(issue) = repo.issues.get_mut(&number) {
+                issue.blocked_elsewhere = count;
+            }
+        });
+    }
+
     /// Makes an issue a sub-issue of another one.
     pub fn add_sub_issue(&self, parent: u64, child: u64) {
         self.set(|repo| {
@@ -131,6 +140,16 @@ impl SimRepo {
     pub fn close_issue(&self, user: &str, number: u64) -> SimResult<()> {
         let patch = IssuePatch {
             open: Some(false),
+            ..IssuePatch::default()
+        };
+        self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))
+    }
+
+    /// Closes an issue that nobody will work on.
+    pub fn close_as_not_planned(&self, user: &str, number: u64) -> SimResult<()> {
+        let patch = IssuePatch {
+            open: Some(false),
+            state_reason: Some("not_planned".to_owned()),
             ..IssuePatch::default()
         };
         self.act(user, |world, ctx| world.patch_issue(ctx, number, &patch))

@@ -103,6 +103,35 @@ fn a_held_issue_says_which_label_holds_it() {
 }
 
 #[test]
+fn an_issue_that_waits_says_for_what_and_a_cycle_is_named() {
+    let world = Served::new();
+    let spec = |words: &str| {
+        let verify = "<!-- GHSWARM_VERIFY_START\nverify: []\nGHSWARM_VERIFY_END -->";
+        format!("{verify}\n\n{words}\n\n- [ ] it\n")
+    };
+    let issues = [
+        ("Urgent", "Depends on #1.", "priority: high"),
+        ("Hen", "Blocked by #4.", "status: idle"),
+        ("Egg", "Blocked by #3.", "status: idle"),
+    ];
+    for (number, (title, words, label)) in (2..).zip(issues) {
+        world.post("issues", &json!({ "title": title, "body": spec(words) }));
+        let labels = json!({ "labels": ["status: idle", label] });
+        world.post(&format!("issues/{number}/labels"), &labels);
+    }
+    let pages = [
+        &["explain", "2"] as &[&str],
+        &["explain", "3"],
+        &["status"],
+        &["run", "2"],
+        &["run", "2", "--dry-run", "--force"],
+    ]
+    .map(|words| world.run(words));
+    insta::assert_snapshot!(pages.join("\n\n"));
+    assert_eq!(world.comments(), Vec::<String>::new());
+}
+
+#[test]
 fn an_answer_is_posted_once_and_reaches_the_agent() {
     let world = Served::new();
     let real = std::fs::read_to_string(world.agent_file()).unwrap();

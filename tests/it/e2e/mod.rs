@@ -14,6 +14,7 @@ mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod parallel;
 mod planted;
 mod probe;
 mod proxy;

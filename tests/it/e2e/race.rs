@@ -24,7 +24,7 @@ const SEEN: &[Op] = &[
 ];
 
 /// Runs one `cycle` of each home at the same time.
-fn all_at_once(homes: &[&Home]) -> Vec<Cycled> {
+pub(super) fn all_at_once(homes: &[&Home]) -> Vec<Cycled> {
     let children: Vec<_> = homes
         .iter()
         .map(|home| {

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ghswarm::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp};
+use ghswarm::model::issue::OpenIssue;
 use ghswarm::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 use ghswarm::model::repo::{Permission, Repository};
+use ghswarm::ports::backlog::{AllLeases, Backlog};
 use ghswarm::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
 };
@@ -111,6 +113,25 @@ impl Door {
         let inner = self.knock(op)?;
         self.laws.written_under(proof, op);
         Ok(inner)
+    }
+}
+
+#[async_trait]
+impl Backlog for Door {
+    async fn leases(&self, namespace: &str) -> PortResult<AllLeases> {
+        self.knock(Op::Leases)?.leases(namespace).await
+    }
+
+    async fn open_issues(&self) -> PortResult<Vec<OpenIssue>> {
+        self.knock(Op::ListIssues)?.open_issues().await
+    }
+
+    async fn blockers(&self, issue: IssueNumber) -> PortResult<Vec<IssueNumber>> {
+        self.knock(Op::Read)?.blockers(issue).await
+    }
+
+    async fn is_open(&self, issue: IssueNumber) -> PortResult<Option<bool>> {
+        self.knock(Op::Read)?.is_open(issue).await
     }
 }
 

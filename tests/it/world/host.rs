@@ -240,6 +240,7 @@ fn engine_of(
     };
     let world = engine::World {
         github: Arc::<Door>::clone(door),
+        backlog: Arc::<Door>::clone(door),
         git: Arc::new(home.git()),
         runs: Arc::new(home.runs()),
         folders: Arc::new(home.folders()),

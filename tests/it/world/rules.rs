@@ -45,6 +45,10 @@ fn policy() -> Policy {
         namespace: "leases".to_owned(),
         lease_ttl: Duration::from_secs(30 * 60),
         lease_margins: LeaseMargins::default(),
+        priorities: ["high", "medium", "low"]
+            .map(|word| format!("priority: {word}"))
+            .to_vec(),
+        depends: true,
         slots: 1,
         stale_window: Duration::from_secs(24 * 3600),
         lock_ttl: Duration::from_secs(2 * 3600),

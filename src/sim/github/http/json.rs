@@ -261,8 +261,8 @@ pub(crate) fn issue(world: &World, call: &Call, number: u64) -> SimResult<Value>
     };
     shape["performed_via_github_app"] = Value::Null;
     shape["issue_dependencies_summary"] = json!({
-        "blocked_by": repo.still_open(&found.blocked_by).count(),
-        "total_blocked_by": found.blocked_by.len(),
+        "blocked_by": repo.open_blockers(found),
+        "total_blocked_by": found.blocked_by.len() as u64 + found.blocked_elsewhere,
         "blocking": repo.issues.values().filter(|one| one.open && one.blocked_by.contains(&number)).count(),
         "total_blocking": repo.issues.values().filter(|one| one.blocked_by.contains(&number)).count(),
     });
