@@ -5,7 +5,6 @@
 //! many commits there are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use git2::{Commit, Diff, Oid, Repository, Sort, Tree};
 
@@ -192,15 +191,12 @@ async fn differing_with_cli(
     base: Option<&str>,
 ) -> Result<Vec<OutgoingChange>, LookError> {
     let call = call.clone();
-    let call = match base {
-        Some(base) => {
-            let call = call.arg("diff-tree").arg("-r").arg("--no-renames");
-            call.arg("--name-only").arg("-z").arg(base).arg("HEAD")
-        }
-        None => {
-            let call = call.arg("ls-tree").arg("-r").arg("--name-only");
-            call.arg("-z").arg("HEAD")
-        }
+    let call = if let Some(base) = base {
+        let call = call.arg("diff-tree").arg("-r").arg("--no-renames");
+        call.arg("--name-only").arg("-z").arg(base).arg("HEAD")
+    } else {
+        let call = call.arg("ls-tree").arg("-r").arg("--name-only");
+        call.arg("-z").arg("HEAD")
     };
     let paths = runner.good(&call).await?.fields();
     let change = |path| OutgoingChange { path, bytes: 0 };
@@ -220,8 +216,7 @@ async fn large_with_cli(
     let large = answer.lines().filter_map(|line| {
         let (size, name) = line.strip_prefix("blob ")?.split_once(' ')?;
         let bytes = size.parse().ok().filter(|s| *s > PUSHED_FILE_BYTES_MAX)?;
-        let mut path = String::new();
-        let _ = write!(path, "object {name}");
+        let path = format!("object {name}");
         Some(OutgoingChange { path, bytes })
     });
     Ok(large.collect())
