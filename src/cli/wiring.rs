@@ -14,6 +14,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
+use crate::adapters::docker::{DockerContainers, Places};
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
 use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
@@ -263,6 +264,12 @@ fn runs(
         exe,
         handoff,
     ))
+}
+
+/// The containers of this machine; the engine is looked for when the first one is wanted.
+pub fn containers(env: &Env) -> std::io::Result<Arc<DockerContainers>> {
+    let places = Places::of(&|name| env.get(name));
+    Ok(Arc::new(DockerContainers::new(places, env.all())?))
 }
 
 fn events(config: &RepoConfig) -> Arc<dyn Events> {

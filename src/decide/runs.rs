@@ -378,6 +378,8 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::IdleTimeout, ..) => "fell silent".to_owned(),
         (RunEnd::TotalTimeout, ..) => "took too long".to_owned(),
         (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
+        (RunEnd::OutOfMemory, ..) => "ran out of memory".to_owned(),
+        (RunEnd::SandboxUnavailable, ..) => "had no container to run in".to_owned(),
         (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),

@@ -112,15 +112,21 @@ impl Run<'_> {
         // A run without commands has nothing that could fail.
         let mut last = Ended::of(0, RunEnd::Exited);
         last.code = Some(0);
-        for (index, command) in self.spec.commands.iter().enumerate() {
-            let mut course = Course::new(self.parts, self.keeper, &self.spec.clocks);
+        let first = self.parts.processes.begin_at();
+        for (index, command) in self.spec.commands.iter().enumerate().skip(first) {
+            let clocks = command.clocks.as_ref().unwrap_or(&self.spec.clocks);
+            let mut course = Course::new(self.parts, self.keeper, clocks);
             last = course.take(index, command).await;
             let over = match last.end {
-                RunEnd::LeaseLost | RunEnd::Stopped | RunEnd::SupervisorDied => true,
+                RunEnd::LeaseLost
+                | RunEnd::Stopped
+                | RunEnd::SupervisorDied
+                | RunEnd::SandboxUnavailable => true,
                 RunEnd::Exited
                 | RunEnd::StartupTimeout
                 | RunEnd::IdleTimeout
                 | RunEnd::TotalTimeout
+                | RunEnd::OutOfMemory
                 | RunEnd::NotStarted => match self.spec.order {
                     Order::Fallback => last.success(),
                     Order::Sequence => !last.success(),

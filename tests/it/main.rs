@@ -13,6 +13,7 @@ mod adapter_sim;
 mod cli;
 mod contracts;
 mod crash;
+mod docker;
 mod e2e;
 mod engine_looks;
 mod interleave;

@@ -90,12 +90,22 @@ pub(super) fn start(
         Reserved::Taken => return Ok((StartOutcome::AlreadyThere, None)),
     };
     write_files(folder, spec).map_err(|error| local(what(), error))?;
-    let mut child = spawn(starter, folder, spec).map_err(|error| local(what(), error))?;
-    let seen = wait_for(folder, &mut child);
+    let launched = launch(starter, folder, spec);
     // By hand, not by closing: a child forked by another thread has a copy until its exec.
     let _ = guard.unlock();
-    match seen.map_err(|error| local(what(), error))? {
-        Seen::Supervisor => Ok((StartOutcome::Started, Some(child))),
+    Ok((StartOutcome::Started, Some(launched?)))
+}
+
+/// Starts a supervisor for a folder that is ready, and waits until it has the run.
+pub(super) fn launch(
+    starter: &Starter<'_>,
+    folder: &RunFolder,
+    spec: &RunSpec,
+) -> PortResult<Child> {
+    let what = || format!("start the run `{}`", spec.key);
+    let mut child = spawn(starter, folder, spec).map_err(|error| local(what(), error))?;
+    match wait_for(folder, &mut child).map_err(|error| local(what(), error))? {
+        Seen::Supervisor => Ok(child),
         Seen::Failure(message) => Err(local(what(), message)),
         Seen::Nothing => Err(PortError::unknown(
             what(),

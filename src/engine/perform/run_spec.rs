@@ -161,6 +161,9 @@ fn step(shell: String, dir: PathBuf) -> RunCommand {
         shell,
         dir,
         prompt_on_stdin: false,
+        clocks: None,
+        config: None,
+        sandbox: None,
     }
 }
 
@@ -191,6 +194,9 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
         shell,
         dir: PathBuf::new(),
         prompt_on_stdin: on_stdin,
+        clocks: None,
+        config: None,
+        sandbox: None,
     })
 }
 
