@@ -29,10 +29,12 @@ use crate::engine::{
 };
 use crate::model::ids::{IssueNumber, RepoSlug};
 use crate::model::repo::Repository;
+use crate::model::sandbox::SandboxOwner;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::github::GitHub;
 use crate::ports::memory::Memory;
+use crate::ports::runs::Runs as _;
 use crate::ports::{PortError, Refusal};
 
 /// Name of the file in which a reviewer asks for changes.
@@ -259,11 +261,22 @@ fn runs(
     let handoff = serde_json::to_vec(&handoff)
         .map_err(|error| CommandError::bug("cannot write a handoff", error))?;
     let root = run_root(env).unwrap_or_else(|| home.path.join("runs"));
-    Ok(ProcessRuns::new(
-        root.join(facts.id.to_string()),
-        exe,
-        handoff,
-    ))
+    let runs = ProcessRuns::new(root.join(facts.id.to_string()), exe, handoff);
+    if config.places.iter().all(|place| place.sandbox.is_none()) {
+        return Ok(runs);
+    }
+    let owner = SandboxOwner {
+        instance: home.instance.clone(),
+        repository: facts.id.0,
+    };
+    let containers = containers(env)
+        .map_err(|error| CommandError::outside("cannot start a thread for containers", error))?;
+    let runs = runs.with_containers(containers, owner);
+    // Without an engine the issues that need it say so.
+    if let Err(error) = runs.tidy() {
+        tracing::debug!("containers are not tidied up: {error}");
+    }
+    Ok(runs)
 }
 
 /// The containers of this machine; the engine is looked for when the first one is wanted.
@@ -294,6 +307,7 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         review: agent(&config.agents.review),
         setup: config.worktree_setup.clone(),
         step_clocks: config.verify_clocks,
+        places: config.places.clone(),
         question_file: config.question_file.display().to_string(),
         review_file: REVIEW_FILE.to_owned(),
         target: Target {
@@ -318,6 +332,12 @@ fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let maps: Vec<&BTreeMap<String, String>> = agents
         .map(|agent| &agent.env)
         .chain([&config.env])
+        .chain(
+            config
+                .places
+                .iter()
+                .flat_map(|place| place.sandbox.iter().map(|sandbox| &sandbox.env)),
+        )
         .collect();
     maps.into_iter()
         .flat_map(BTreeMap::iter)

@@ -18,6 +18,7 @@ mod near;
 mod policy;
 mod problem;
 mod read;
+mod sandbox;
 mod schema;
 mod settings;
 mod show;

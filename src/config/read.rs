@@ -8,6 +8,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::problem::{Fault, Position, Problems};
+use super::sandbox::{VERIFY_TIMEOUT, check_places, read_places, step_clocks};
 use super::settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
     LogConfig, LogFormat, RepoConfig, Target, Trust,
@@ -26,9 +27,6 @@ const LEASE_TTL_MIN: Duration = Duration::from_secs(5 * 60);
 
 /// What a lease may say at most (protocol.md, section 4).
 const LEASE_TTL_MAX: Duration = Duration::from_secs(1440 * 60);
-
-/// The default of `verify.sandbox.timeout`.
-const VERIFY_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What `env_clear: true` keeps: without these hardly any program starts.
 const ENV_KEPT: [&str; 10] = [
@@ -54,14 +52,14 @@ impl<'a> Reader<'a> {
         Self { node }
     }
 
-    fn get(self, key: &str) -> &'a Node {
+    pub(super) fn get(self, key: &str) -> &'a Node {
         self.node
             .map()
             .and_then(|map| map.get(key))
             .unwrap_or(&NOTHING)
     }
 
-    fn at(self, key: &str) -> Self {
+    pub(super) fn at(self, key: &str) -> Self {
         Self {
             node: self.get(key),
         }
@@ -94,17 +92,17 @@ impl<'a> Reader<'a> {
             .unwrap_or_default()
     }
 
-    fn time(self, key: &str) -> Duration {
+    pub(super) fn time(self, key: &str) -> Duration {
         parse_time(self.get(key)).unwrap_or_default()
     }
 
-    fn texts(self, key: &str) -> Vec<String> {
+    pub(super) fn texts(self, key: &str) -> Vec<String> {
         let node = self.get(key);
         let items = node.list().unwrap_or(std::slice::from_ref(node));
         items.iter().filter_map(Node::scalar).collect()
     }
 
-    fn variables(self, key: &str) -> BTreeMap<String, String> {
+    pub(super) fn variables(self, key: &str) -> BTreeMap<String, String> {
         let pairs = self.get(key).map().into_iter().flat_map(Map::iter);
         pairs
             .filter_map(|(name, _, node)| Some((name.to_owned(), node.scalar()?)))
@@ -182,7 +180,8 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         lease: read_lease(all.at("lease")),
         trust: read_trust(all.at("trust")),
         agents: read_agents(all.at("agents")),
-        verify_clocks: read_verify_clocks(all.at("verify")),
+        verify_clocks: step_clocks(VERIFY_TIMEOUT),
+        places: read_places(all.get("verify")),
         github: read_github(all.at("github")),
         repo,
         path,
@@ -316,19 +315,6 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
     }
 }
 
-/// Tests are often silent for long: only the whole time counts.
-fn read_verify_clocks(verify: Reader<'_>) -> Clocks {
-    // A list of entries has no time limit of its own.
-    let total = parse_time(verify.at("sandbox").get("timeout")).unwrap_or(VERIFY_TIMEOUT);
-    Clocks {
-        startup: total,
-        idle: total,
-        total,
-        completion_grace: Duration::from_secs(60),
-        kill_grace: Duration::from_secs(10),
-    }
-}
-
 fn read_github(github: Reader<'_>) -> GithubConfig {
     GithubConfig {
         api_url: github.text("api_url").trim_end_matches('/').to_owned(),
@@ -358,6 +344,7 @@ pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
     let all = Reader::of(node);
     check_lease_ttl(all.at("lease"), problems);
     check_labels(all, problems);
+    check_places(all.get("verify"), problems);
     for phase in ["implement", "review", "simplify"] {
         let agent = all.at("agents").at(phase);
         check_kill_grace(all, phase, problems);

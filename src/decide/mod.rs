@@ -14,6 +14,7 @@ mod implement;
 pub mod policy;
 mod review;
 mod runs;
+mod sandboxes;
 mod signals;
 pub mod snapshot;
 mod state;

@@ -6,6 +6,7 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
+use super::sandboxes;
 use super::view::View;
 use super::{Decision, Why};
 
@@ -100,6 +101,9 @@ fn start(view: &View<'_>, key: &RunKey) -> Decision {
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
 fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
+    if let Some(decision) = sandboxes::missing(view) {
+        return Some(decision);
+    }
     if let Some(decision) = view.before_run() {
         return Some(decision);
     }
@@ -151,6 +155,9 @@ fn set_up(view: &View<'_>) -> Option<Decision> {
                 what: "the worktree is set up",
             },
         ),
+        Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
+            sandboxes::wait_to_retry(view, exit).unwrap_or_else(|| start(view, &key))
+        }
         Some((run, RunStatus::Ended(exit))) => {
             view.block(BlockedReason::SetupFailed, failure_text(run, exit))
         }
@@ -332,15 +339,23 @@ pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     }
     let key = verify_key(&run.key);
     match view.run(&key).map(|run| (run, &run.status)) {
-        None | Some((_, RunStatus::Reserved)) => {
-            Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))
-        }
+        None | Some((_, RunStatus::Reserved)) => Verified::NotYet(start_steps(view, &key)),
         Some((_, RunStatus::Running { since, frozen })) => {
             Verified::NotYet(going(&key, *since, *frozen))
         }
         Some((_, RunStatus::Ended(exit))) if exit.success() => Verified::Yes,
+        Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
+            let wait = sandboxes::wait_to_retry(view, exit);
+            Verified::NotYet(wait.unwrap_or_else(|| start_steps(view, &key)))
+        }
         Some((verify, RunStatus::Ended(exit))) => Verified::No(failure_text(verify, exit)),
     }
+}
+
+fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
+    sandboxes::missing(view)
+        .or_else(|| view.before_run())
+        .unwrap_or_else(|| start(view, key))
 }
 
 /// The agent asked: nothing goes on before a person answers.
@@ -384,7 +399,11 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
     };
-    format!("{} `{}` {how}", run.key.kind, run.label)
+    let told = matches!(exit.end, RunEnd::OutOfMemory | RunEnd::TotalTimeout);
+    match exit.note.as_ref().filter(|_| told) {
+        Some(note) => format!("{} `{}` {how}: {note}", run.key.kind, run.label),
+        None => format!("{} `{}` {how}", run.key.kind, run.label),
+    }
 }
 
 /// The agent whose name the busy label carries.

@@ -118,6 +118,12 @@ impl RepoEngine {
                 return progress.end;
             }
         };
+        if how_far != HowFar::Decide
+            && let Err(error) = self.world.runs.adopt(issue)
+        {
+            progress.end.outcome = StepOutcome::Trouble(error);
+            return progress.end;
+        }
         for _ in 0..STEPS_PER_CYCLE_MAX {
             let turn = match self.turn(issue, &mut progress, how_far).await {
                 Ok(turn) => turn,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::run::Clocks;
+
 /// The worktree's place in the container.
 pub const WORKSPACE: &str = "/workspace";
 
@@ -82,6 +84,26 @@ pub enum User {
         /// Group.
         gid: u32,
     },
+}
+
+/// Where the verify steps of a path run, and for how long: one entry of `verify`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepPlace {
+    /// The path that steps name; `None`: it holds for all steps.
+    pub path: Option<String>,
+    /// Where it stands in the configuration, for messages.
+    pub config: String,
+    /// A step's clocks.
+    pub clocks: Clocks,
+    /// `None`: on the host.
+    pub sandbox: Option<Sandbox>,
+}
+
+/// The place of steps that name this path; of a step without one, and of the set-up, it is `.`.
+pub fn place_of<'a>(places: &'a [StepPlace], path: Option<&str>) -> Option<&'a StepPlace> {
+    let path = path.unwrap_or(".");
+    let fits = |place: &&StepPlace| place.path.as_deref().is_none_or(|own| own == path);
+    places.iter().find(fits)
 }
 
 /// Whose a container or volume is: what its labels say. Nobody else's is ever touched.

@@ -72,6 +72,8 @@ struct Seen {
     paused: bool,
     /// Mount points to take away with it.
     made: Vec<PathBuf>,
+    /// The last of its output.
+    tail: Vec<u8>,
 }
 
 #[derive(Default, Clone, PartialEq)]
@@ -164,12 +166,29 @@ impl Life {
 
     async fn live(self: Arc<Self>) {
         let lived = Self::to_the_end(&self).await;
+        if matches!(lived, Ok(ChildEnd::Code(code)) if code != 0) {
+            self.hint_at_pids();
+        }
         let mut seen = self.seen();
         seen.stage = match lived {
             Ok(end) => Stage::Ended(end),
             Err(error) => Stage::Failed(error),
         };
         seen.closed = true;
+    }
+
+    /// No engine tells that a container wanted more processes than it may have; its programs do.
+    fn hint_at_pids(&self) {
+        let Some(pids) = self.job.sandbox.caps.pids else {
+            return;
+        };
+        let tail = String::from_utf8_lossy(&self.seen().tail).to_lowercase();
+        if NO_PROCESS.iter().any(|words| tail.contains(words)) {
+            let config = &self.job.sandbox.config;
+            self.say(&format!(
+                "it may have reached `{config}.pids`, its limit of processes, {pids} now"
+            ));
+        }
     }
 
     async fn to_the_end(this: &Arc<Self>) -> PortResult<ChildEnd> {
@@ -289,7 +308,11 @@ impl Life {
             if !new.is_empty() {
                 (self.output)(new);
                 *taken += new.len();
-                self.seen().bytes += u64::try_from(new.len()).unwrap_or_default();
+                let mut seen = self.seen();
+                seen.tail.extend(new);
+                let over = seen.tail.len().saturating_sub(TAIL_BYTES);
+                seen.tail.drain(..over);
+                seen.bytes += u64::try_from(new.len()).unwrap_or_default();
             }
         }
         Ok(())
@@ -332,6 +355,16 @@ impl Life {
         Ok(())
     }
 }
+
+/// What programs say that may start no other one.
+const NO_PROCESS: [&str; 3] = [
+    "can't fork",
+    "cannot fork",
+    "resource temporarily unavailable",
+];
+
+/// As much output is kept to look for that.
+const TAIL_BYTES: usize = 4096;
 
 /// It was ended before it began.
 const KILLED: ChildEnd = ChildEnd::Signal(9);

@@ -83,6 +83,21 @@ impl RunFolder {
         fs::rename(self.started(), self.dead(self.predecessors()?))
     }
 
+    /// Forgets the run that was in the folder. Its log stays, and its end goes last: whoever is cut off
+    /// here leaves a folder that is still to be forgotten.
+    pub(super) fn forget(&self) -> io::Result<()> {
+        for mark in [
+            self.collected(),
+            self.frozen(),
+            self.current(),
+            self.started(),
+            self.exit(),
+        ] {
+            remove(&mark)?;
+        }
+        Ok(())
+    }
+
     /// Held by the supervisor while it lives. Never unlinked: a lock on a file that has lost its
     /// name excludes nobody.
     pub(super) fn lock(&self) -> PathBuf {

@@ -6,9 +6,14 @@
     reason = "the tests ask the docker client, and wait for other processes by the real clock"
 )]
 
+mod door;
 mod files;
+mod git;
 mod images;
+mod life;
+mod limits;
 mod steps;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::fs;

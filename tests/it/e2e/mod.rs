@@ -9,14 +9,14 @@
 )]
 
 mod agents;
-mod cycled;
+pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
 mod proxy;
 mod race;
 mod requests;
-mod world;
+pub(crate) mod world;
 
 use std::time::Duration;
 
