@@ -29,6 +29,10 @@ kill ROUNDS="50":
 race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::race -- --nocapture
 
+# Kill engines and supervisors while containers work, many times (10 in the suite).
+docker-kill ROUNDS="100":
+    GHSWARM_REQUIRE_DOCKER=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it docker:: -- --nocapture killed
+
 # Somebody meddles at every place of a life (at every eighth in the suite).
 interleave:
     GHSWARM_STRIDE=1 cargo test --test it interleave::

@@ -1,10 +1,11 @@
 //! Benchmarks: reading and rewriting a body, a decision, cycles over a thousand issues in the simulated
-//! world, and the start of the program. Nothing here asserts a time.
+//! world, and the program's whole processes: start, mutex. Nothing here asserts a time.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
     dead_code,
     unused_imports,
+    clippy::print_stdout,
     reason = "a benchmark stops where it meets what it did not expect, and borrows the tests' world"
 )]
 
@@ -12,7 +13,8 @@
 mod world;
 
 use std::hint::black_box;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ghswarm::decide::{Order, decide};
@@ -24,6 +26,9 @@ use world::{World, body};
 
 /// As many issues as the listing of a large repository has.
 const ISSUES: u64 = 1000;
+
+/// Enough that the median of whole processes stands still.
+const ROUNDS: usize = 501;
 
 fn bodies(c: &mut Criterion) {
     let prose =
@@ -91,5 +96,57 @@ fn start_up(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, bodies, decisions, cycles, start_up);
+/// A mutex stands in front of short commands: it is to cost at most 1.5 times what `flock` does.
+fn processes(c: &mut Criterion) {
+    let locks = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_ghswarm");
+    let run = |mut command: Command| {
+        move || assert!(command.stderr(Stdio::null()).status().unwrap().success())
+    };
+    let mutex = || {
+        let mut mutex = Command::new(program);
+        mutex
+            .args(["mutex", "bench", "--lock-dir"])
+            .arg(locks.path());
+        mutex.args(["--", "true"]);
+        run(mutex)
+    };
+    let flock = || {
+        let mut flock = Command::new("flock");
+        flock
+            .args(["-o", "-x"])
+            .arg(locks.path().join("flock.lock"));
+        flock.arg("true");
+        run(flock)
+    };
+    let mut group = c.benchmark_group("processes");
+    group.bench_function("ghswarm mutex bench -- true", |b| b.iter(mutex()));
+    group.bench_function("flock -o -x FILE true", |b| b.iter(flock()));
+    group.bench_function("true", |b| b.iter(run(Command::new("true"))));
+    group.finish();
+    let (mutex, flock) = (in_turns(mutex(), flock()), "flock -o -x FILE true");
+    println!("ghswarm mutex bench -- true: {mutex:.2} times {flock}");
+}
+
+/// How many times as long as the other one takes, the medians of many runs in turns, so that a busy
+/// machine slows down both.
+fn in_turns(mut one: impl FnMut(), mut other: impl FnMut()) -> f64 {
+    let clock = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    let mut times: [Vec<Duration>; 2] = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        times[0].push(clock(&mut one));
+        times[1].push(clock(&mut other));
+    }
+    let [one, other] = times.map(|mut times| {
+        times.sort_unstable();
+        times[ROUNDS / 2].as_secs_f64()
+    });
+    one / other
+}
+
+criterion_group!(benches, bodies, decisions, cycles, start_up, processes);
 criterion_main!(benches);

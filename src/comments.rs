@@ -111,6 +111,12 @@ fn progress(text: &mut String, state: &IssueState, claimant: Option<&Claimant>) 
     if let Some(pr) = state.pr_number {
         let _ = writeln!(text, "- pull request: #{pr}");
     }
+    // Once there were enough comments about it, this is the only place that names the newest text.
+    if let (Some(BlockedReason::UntrustedText), Some(detail)) =
+        (state.blocked_reason, &state.blocked_detail)
+    {
+        let _ = writeln!(text, "\n{detail}");
+    }
     if let Some(claimant) = claimant {
         let _ = writeln!(
             text,
@@ -200,8 +206,10 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         BlockedReason::EditConflict => ("Put the lost text back", false),
         BlockedReason::BodyTooLarge => ("Make the body smaller", false),
         BlockedReason::NoTasks => ("Add or untick a task", false),
-        BlockedReason::WorktreeFailed | BlockedReason::CommitFailed => ("Mend the clone", false),
-        BlockedReason::PushRefused | BlockedReason::DiffRefused => ("Mend the branch", false),
+        BlockedReason::WorktreeFailed
+        | BlockedReason::CommitFailed
+        | BlockedReason::PushRefused => ("Mend what the reason names", false),
+        BlockedReason::DiffRefused => ("Mend the branch in its worktree", false),
         BlockedReason::PrRefused | BlockedReason::MergeRefused => ("See what GitHub says", false),
         BlockedReason::PrClosed => ("If the work should go on", false),
         BlockedReason::MergeConflict => ("Resolve the conflict and push", false),

@@ -69,6 +69,14 @@ pub(super) fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// Removes a file; one that is not there is fine.
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// A file name for any text: what is not a letter, digit, `-`, `_` or an inner `.` becomes `%XX`.
 pub(super) fn file_name(text: &str) -> PathBuf {
     use std::fmt::Write as _;

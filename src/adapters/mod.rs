@@ -10,4 +10,5 @@ pub mod git;
 pub mod github;
 pub mod locks;
 pub mod memory;
+pub mod mutex;
 pub mod processes;

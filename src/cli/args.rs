@@ -1,5 +1,6 @@
 //! The arguments. Help texts are imperative.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use chrono::TimeDelta;
@@ -56,6 +57,8 @@ pub enum Command {
     Doctor(DoctorOptions),
     /// Watch an issue go from spec to merged on this machine, without GitHub
     Demo(DemoOptions),
+    /// Run a command while no other process of this machine runs one under the same name
+    Mutex(MutexOptions),
 }
 
 /// Options of `cycle`.
@@ -99,6 +102,9 @@ pub struct DemoOptions {
     /// What CI runs; without it, the issue's verify steps
     #[arg(long, value_name = "COMMAND", requires = "repo")]
     pub ci: Option<String>,
+    /// Run the verify steps in a container of this image, which has `sh`
+    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "busybox:1")]
+    pub docker: Option<String>,
     /// Keep the demo's folder
     #[arg(long)]
     pub keep: bool,
@@ -275,6 +281,42 @@ pub struct DoctorOptions {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+const MUTEX_HELP: &str = "\
+Exit status: that of the command, 128+S if signal S ended it, 127 if it is not there, 126 if it
+does not start; 2 and 4 if there is no lock.
+
+The lock is a file that the kernel locks until this process ends, however it ends. The published
+local-mutex and `flock -o -x` on the same file wait for it too. There is no timeout. The command may
+take other locks with: sh \"$LOCAL_MUTEX_CLI\" NAME COMMAND [LOCK-DIR]
+If this process is killed with KILL, its command runs on without the lock.";
+
+/// Options of `mutex`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = MUTEX_HELP, override_usage = "ghswarm mutex NAME [--lock-dir DIR] -- COMMAND...
+       ghswarm mutex NAME [--lock-dir DIR] --script TEXT")]
+pub struct MutexOptions {
+    /// What is protected, such as `cocoapods`
+    #[arg(value_name = "NAME", required_unless_present = "any_name")]
+    pub name: Option<OsString>,
+    /// The same for a name that begins with `-`: --name=-x
+    #[arg(
+        long = "name",
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        conflicts_with = "name"
+    )]
+    pub any_name: Option<OsString>,
+    /// Folder of the lock files, an absolute path [default: `$LOCAL_MUTEX_LOCK_DIR`, else /tmp]
+    #[arg(long, value_name = "DIR")]
+    pub lock_dir: Option<PathBuf>,
+    /// Run this text with /bin/sh
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub script: Option<OsString>,
+    /// Run this program, without a shell
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "script")]
+    pub command: Vec<OsString>,
 }
 
 /// `90s`, `30m`, `8h`, `2d`.

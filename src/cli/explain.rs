@@ -85,6 +85,7 @@ fn head(standing: &Standing, config: &RepoConfig) {
         (None, _) => "free".to_owned(),
     };
     line("lease", &lease);
+    line("trouble", standing.trouble.as_deref().unwrap_or_default());
     if let (Some(pr), Some(state)) = (standing.pr, standing.pr_state) {
         line("pull request", &format!("#{pr}, {state}"));
     }

@@ -12,6 +12,7 @@ mod explain;
 mod history;
 mod init;
 mod logs;
+mod mutex;
 mod output;
 mod remedy;
 mod resume;
@@ -24,6 +25,7 @@ pub mod supervise;
 mod token;
 mod wiring;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -46,22 +48,31 @@ fn keep_environment_private() {}
 
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
-    let raw: Vec<String> = std::env::args().skip(1).collect();
-    // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
-    if let Some((command, rest)) = raw.split_first()
-        && command == "supervise"
-    {
-        return supervised(rest);
+    let raw: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some((command, rest)) = raw.split_first() {
+        // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
+        if command == "supervise" {
+            return supervised(rest);
+        }
+        // It stands in front of short commands, so it does not pay for the parser of the others.
+        if command == "mutex"
+            && let Some(options) = mutex::quick_options(rest)
+        {
+            return finish(|| mutex::mutex(&options));
+        }
     }
     keep_environment_private();
-    let args = match Args::try_parse() {
-        Ok(args) => args,
+    match Args::try_parse() {
+        Ok(args) => finish(|| run(&args)),
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
         }
-    };
-    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&args)));
+    }
+}
+
+fn finish(command: impl FnOnce() -> Result<ExitCode, CommandError>) -> ExitCode {
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(command));
     match ran.unwrap_or_else(|_| Err(CommandError::new(Kind::Bug, "ghswarm broke off"))) {
         Ok(code) => code,
         Err(error) => {
@@ -72,6 +83,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    if let Command::Mutex(options) = &args.command {
+        return mutex::mutex(options);
+    }
     let env = Env::read();
     output::start(args.verbose, &env);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -93,12 +107,17 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,
             Command::Demo(options) => demo::demo(&env, options).await,
+            Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
         }
     })
 }
 
-fn supervised(rest: &[String]) -> ExitCode {
-    match supervise::supervise(rest, &wiring::connect_supervisor) {
+fn supervised(rest: &[OsString]) -> ExitCode {
+    let rest: Vec<String> = rest
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match supervise::supervise(&rest, &wiring::connect_supervisor) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             supervise::complain(&error);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::remedy;
 use crate::decide::view::{ClaimView, View};
 use crate::decide::{Decision, Why};
-use crate::engine::{Explained, RepoEngine};
+use crate::engine::{Explained, Remembered, RepoEngine};
 use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, PrNumber, Timestamp};
 use crate::model::labels::LabelNames;
@@ -58,6 +58,8 @@ pub struct Standing {
     pub pr: Option<PrNumber>,
     /// `open`, `closed` or `merged`.
     pub pr_state: Option<&'static str>,
+    /// What fails for it on this machine again and again, in one line.
+    pub trouble: Option<String>,
     /// Its labels.
     pub labels: Vec<String>,
     /// What the labels are called here.
@@ -96,7 +98,7 @@ impl Standing {
             attempt: view.state.attempt,
             failed_tries: view.state.iteration,
             agent_runs: view.state.total_agent_runs,
-            agent_runs_max: (cap > 0).then(|| cap + view.state.extra_agent_runs),
+            agent_runs_max: (cap > 0).then(|| cap.saturating_add(view.state.extra_agent_runs)),
             tasks_done: view.body.tasks.iter().filter(|task| task.done).count(),
             tasks: view.body.tasks.len(),
             holder,
@@ -107,6 +109,7 @@ impl Standing {
                 PrState::Closed => "closed",
                 PrState::Merged { .. } => "merged",
             }),
+            trouble: explained.trouble.as_ref().map(in_words),
             labels: view.issue.labels.clone(),
             label_names: engine.policy.labels.clone(),
         })
@@ -127,6 +130,13 @@ impl Standing {
         }
         format!("{} of {}", self.tasks_done, self.tasks)
     }
+}
+
+fn in_words(trouble: &Remembered) -> String {
+    let next = trouble.until.map_or_else(String::new, |until| {
+        format!(", next try {}", until.format("%H:%M:%S UTC"))
+    });
+    format!("{} ({} times{next})", trouble.text, trouble.times)
 }
 
 /// The word for what a wait is.

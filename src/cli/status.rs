@@ -108,9 +108,10 @@ async fn look(
 
 fn cells(row: &Standing) -> [String; 9] {
     let next = row.until.map(|until| until.format("%H:%M:%S").to_string());
-    let why = match row.next {
-        Some(effect) => format!("next: {effect}"),
-        None => cycle::said(row.outcome, &row.why),
+    let why = match (row.next, &row.trouble) {
+        (Some(effect), Some(trouble)) => format!("next: {effect}; failed: {trouble}"),
+        (Some(effect), None) => format!("next: {effect}"),
+        (None, _) => cycle::said(row.outcome, &row.why),
     };
     [
         row.repository.clone(),

@@ -65,7 +65,12 @@ fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
             signal(SignalKind::interrupt())?,
         );
         let host = RunHost::take(folder, Some(exe), clock.now())?;
-        let host = host.with_containers(wiring::containers(&Env::read())?);
+        let boxed = host.spec().commands.iter().any(|one| one.sandbox.is_some());
+        let host = if boxed {
+            host.with_containers(wiring::containers(&Env::read())?)
+        } else {
+            host
+        };
         tokio::spawn(watch(signals, host.stop_flag()));
         let nonce = || format!("{:032x}", rand::random::<u128>());
         let github = github.as_deref();

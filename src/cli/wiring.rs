@@ -222,7 +222,7 @@ pub fn git_settings(
         env: config.env.clone(),
         ssh_command: env.get("GIT_SSH_COMMAND").or_else(|| env.get("GIT_SSH")),
         http_header: loopback_header(&config.github.api_url, token),
-        ..CliGitSettings::of(&config.path, &home.instance, facts.id)
+        ..CliGitSettings::of(&config.path, home, facts.id)
     }
 }
 

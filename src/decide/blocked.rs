@@ -28,7 +28,7 @@ pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
         return Some(say_answer(view).unwrap_or_else(write));
     }
     // What was to be approved is not what stands there now: it has to be shown again.
-    if let Some(decision) = super::guards::untrusted_anew(view) {
+    if let Some(decision) = super::untrusted::anew(view) {
         return Some(decision);
     }
     Some(announce(view).unwrap_or_else(|| settle(view)))
@@ -86,7 +86,8 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.blocked_key = None;
     state.wait_until = None;
     state.resumed_at = Some(view.now);
-    state.extra_agent_runs += view.seen.order.more_runs;
+    let more = view.seen.order.more_runs;
+    state.extra_agent_runs = state.extra_agent_runs.saturating_add(more);
     state.open_run = None;
     start_again(&mut state, blocked, view.now);
     // `blocked` in it alone would keep the issue blocked for ever.

@@ -58,8 +58,11 @@ fn refused_paths(view: &View<'_>) -> Option<Decision> {
         .map(String::as_str)
         .collect();
     (!refused.is_empty()).then(|| {
+        let place = view.worktree().map_or_else(String::new, |tree| {
+            format!("; commit the mended branch in `{}`", tree.path.display())
+        });
         let detail = format!(
-            "the branch changes what it must not (`protected_paths`, files with secrets): {}",
+            "the branch changes what it must not (`protected_paths`, files with secrets): {}{place}",
             refused.join(", ")
         );
         view.block(BlockedReason::DiffRefused, detail)

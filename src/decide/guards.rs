@@ -9,7 +9,6 @@ use crate::model::phase::Phase;
 use crate::model::pr::PrState;
 use crate::model::run::RunStatus;
 use crate::model::state::BlockedReason;
-use crate::model::trust::TextTrust;
 
 use super::effect::{CommentAbout, Effect, KeyedComment, Mirror, Signals};
 use super::signals::ClaimLabel;
@@ -115,10 +114,17 @@ const GUARDS: &[(Guard, Check)] = &[
     ),
     (
         Guard {
+            name: "local",
+            asks: "nothing on this machine fails again and again",
+        },
+        local,
+    ),
+    (
+        Guard {
             name: "trust",
             asks: "its text may be acted on",
         },
-        trust,
+        super::untrusted::guard,
     ),
     (
         Guard {
@@ -324,7 +330,7 @@ fn orders(view: &View<'_>) -> Option<Decision> {
 
 /// We put the blocked label on only after the state says so; a label before that is a person's.
 fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
-    let since = view.last_status().map(|(_, event)| event.at);
+    let since = view.last_of(&[Status::Blocked]).map(|(_, event)| event.at);
     // A label whose setting cannot be seen must not undo a resume for ever.
     let older = |resumed| since.is_none_or(|set| set <= resumed);
     if view.state.resumed_at.is_some_and(older) {
@@ -346,46 +352,18 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
 }
 
-/// A stranger's words must not reach an agent with permissions off. After the merge no agent reads them
-/// any more.
-fn trust(view: &View<'_>) -> Option<Decision> {
+/// What only a person can mend is not tried for ever. After the merge nothing is lost by trying again.
+fn local(view: &View<'_>) -> Option<Decision> {
+    let trouble = view.seen.trouble.as_ref()?;
     if matches!(view.phase(), Phase::VerifyMerge | Phase::Done) {
         return None;
     }
-    let TextTrust::Untrusted { hash, because } = &view.trust else {
-        return None;
-    };
+    let reason = trouble.reason;
     if let Some(run) = view.live_run() {
-        let why = Why::Blocking {
-            reason: BlockedReason::UntrustedText,
-        };
+        let why = Why::Blocking { reason };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
-    Some(view.block(
-        BlockedReason::UntrustedText,
-        format!(
-            "{because}. If you have read the title and the text and want them acted on as they are \
-             now, a trusted person comments: `/ghswarm approve {}`",
-            short(hash)
-        ),
-    ))
-}
-
-/// As much of a text's hash as a person has to repeat.
-fn short(hash: &str) -> &str {
-    hash.get(..16).unwrap_or(hash)
-}
-
-/// Blocks once more where the text changed after we said what is to be approved.
-pub(super) fn untrusted_anew(view: &View<'_>) -> Option<Decision> {
-    let TextTrust::Untrusted { hash, .. } = &view.trust else {
-        return None;
-    };
-    let said = view.state.blocked_reason == Some(BlockedReason::UntrustedText);
-    let detail = view.state.blocked_detail.as_deref().unwrap_or_default();
-    (said && !detail.contains(short(hash)))
-        .then(|| trust(view))
-        .flatten()
+    Some(view.block(reason, trouble.text.clone()))
 }
 
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment
@@ -481,14 +459,29 @@ fn checkpoint(view: &View<'_>) -> Option<Decision> {
     })
 }
 
-/// Ends what goes on here and gives the claim back, without a word on the issue; then waits.
+/// Ends what goes on here, takes our labels off and gives the claim back, without a word on the issue; then
+/// waits.
 fn leave(view: &View<'_>, why: Why) -> Decision {
     if let Some(run) = view.live_run() {
         return Decision::act(Effect::StopRun(run.key.clone()), why);
     }
     match view.claim {
-        ClaimView::Ours(_) => Decision::act(Effect::Release, why),
+        ClaimView::Ours(_) => Decision::act(left_tidy(view).unwrap_or(Effect::Release), why),
         ClaimView::WithoutLease => Decision::act(Effect::DropClaim, why),
         ClaimView::None | ClaimView::Lost => Decision::wait(why),
     }
+}
+
+/// Nobody works on it after us: one status label stays, and it is no busy one. Where nothing can be
+/// written that has to be left.
+fn left_tidy(view: &View<'_>) -> Option<Effect> {
+    let repo = &view.seen.repo;
+    if repo.archived || !repo.can_push {
+        return None;
+    }
+    let to = match view.status()? {
+        Status::Busy(_) => Status::Idle,
+        status @ (Status::Idle | Status::Blocked | Status::Completed) => status,
+    };
+    view.status_change_unclaimed(to).map(Effect::SetStatus)
 }

@@ -5,7 +5,8 @@ use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::BlockedReason;
 
-use super::runs::{self, Progress, Verified};
+use super::runs::{self, Progress};
+use super::steps::{self, Verified};
 use super::view::View;
 use super::{Decision, Why};
 
@@ -38,7 +39,7 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
             ),
         );
     }
-    match runs::verify(view, run) {
+    match steps::verify(view, run) {
         Verified::Yes => {}
         Verified::NotYet(decision) => return decision,
         Verified::No(detail) => {

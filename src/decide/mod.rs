@@ -3,6 +3,7 @@
 //! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
+mod believe;
 mod blocked;
 pub mod checks;
 mod create_pr;
@@ -18,6 +19,8 @@ mod sandboxes;
 mod signals;
 pub mod snapshot;
 mod state;
+mod steps;
+mod untrusted;
 mod verify_merge;
 pub mod view;
 mod wait_ci;
@@ -29,7 +32,7 @@ mod tests;
 pub use effect::Effect;
 pub use guards::{Guard, GuardReport, explain};
 pub use policy::Policy;
-pub use snapshot::{Order, Snapshot};
+pub use snapshot::{Order, Snapshot, Trouble};
 pub use why::Why;
 
 use crate::model::ids::Timestamp;
@@ -105,15 +108,8 @@ pub fn refused(
 ) -> Option<Effect> {
     let view = View::of(seen, policy, now).ok()?;
     match view.block(reason, detail) {
-        Decision::Do(effect, _) => {
-            let Effect::WriteState(mut write) = *effect else {
-                return None;
-            };
-            // The body is the very thing that cannot be written.
-            write.checkpoint_only |= reason == BlockedReason::BodyTooLarge;
-            Some(Effect::WriteState(write))
-        }
-        Decision::Wait { .. } | Decision::Finished(_) => None,
+        Decision::Do(effect, _) if matches!(*effect, Effect::WriteState(_)) => Some(*effect),
+        Decision::Do(..) | Decision::Wait { .. } | Decision::Finished(_) => None,
     }
 }
 

@@ -4,7 +4,8 @@ use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::{BlockedReason, IssueState};
 
-use super::runs::{self, Progress, Verified};
+use super::runs::{self, Progress};
+use super::steps::{self, Verified};
 use super::view::View;
 use super::{Decision, Why};
 
@@ -42,7 +43,7 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     // The reviewer may have mended things itself: what is pushed must be what was verified.
     let changed = view.state.head_sha.as_ref() != Some(&tree.head);
     if changed {
-        match runs::verify(view, run) {
+        match steps::verify(view, run) {
             Verified::Yes => {}
             Verified::NotYet(decision) => return decision,
             Verified::No(detail) => return send_back(view, BlockedReason::VerifyFailed, &detail),
@@ -90,7 +91,7 @@ fn pass(view: &View<'_>, mut state: IssueState, kind: RunKind) -> Decision {
 
 /// Back to implement, a limited number of times: the reviewer asks for changes, or broke something.
 fn send_back(view: &View<'_>, reason: BlockedReason, detail: &str) -> Decision {
-    let rounds = view.state.review_rounds + 1;
+    let rounds = view.state.review_rounds.saturating_add(1);
     let mut state = view.next_state();
     state.review_rounds = rounds;
     if rounds > view.policy.max_retries {

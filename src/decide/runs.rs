@@ -8,7 +8,7 @@ use crate::model::state::{BlockedReason, IssueState};
 use super::effect::{Effect, RunPlan, WorktreePlan};
 use super::sandboxes;
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -37,7 +37,7 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
     }
 }
 
-fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
+pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
     Decision::wait(Why::RunGoing {
         run: key.clone(),
         since,
@@ -75,7 +75,7 @@ fn start_or_reserve(view: &View<'_>, key: &RunKey) -> Decision {
     start(view, key)
 }
 
-fn start(view: &View<'_>, key: &RunKey) -> Decision {
+pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
     let refs = std::iter::once(view.issue_ref.clone())
         .chain(view.slot())
         .collect();
@@ -110,7 +110,7 @@ fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
     if let Some(signals) = view.missing_signals(agent_name(view, kind)) {
         return Some(Decision::act(Effect::PlaceSignals(signals), Why::ShowClaim));
     }
-    worktree(view).or_else(|| set_up(view))
+    worktree(view).or_else(|| steps::set_up(view))
 }
 
 /// The worktree, made from the pushed branch, another holder's saved work, or the base.
@@ -135,42 +135,13 @@ pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-fn set_up(view: &View<'_>) -> Option<Decision> {
-    if !view.policy.setup || view.worktree().is_some_and(|tree| tree.set_up) {
-        return None;
-    }
-    let proof = view.proof()?;
-    let key = RunKey {
-        issue: view.issue.number,
-        epoch: proof.epoch(),
-        seq: view.state.attempt,
-        kind: RunKind::Setup,
-    };
-    Some(match view.run(&key).map(|run| (run, &run.status)) {
-        None | Some((_, RunStatus::Reserved)) => start(view, &key),
-        Some((_, RunStatus::Running { since, frozen })) => going(&key, *since, *frozen),
-        Some((_, RunStatus::Ended(exit))) if exit.success() => Decision::act(
-            Effect::MarkSetUp,
-            Why::Next {
-                what: "the worktree is set up",
-            },
-        ),
-        Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
-            sandboxes::wait_to_retry(view, exit).unwrap_or_else(|| start(view, &key))
-        }
-        Some((run, RunStatus::Ended(exit))) => {
-            view.block(BlockedReason::SetupFailed, failure_text(run, exit))
-        }
-    })
-}
-
 /// The cap is the backstop against an issue that is subtly impossible.
 fn over_budget(view: &View<'_>) -> Option<Decision> {
     let cap = view.policy.max_agent_runs;
     if cap == 0 {
         return None;
     }
-    let cap = cap + view.state.extra_agent_runs;
+    let cap = cap.saturating_add(view.state.extra_agent_runs);
     (view.state.total_agent_runs >= cap).then(|| {
         view.block(
             BlockedReason::BudgetExhausted,
@@ -188,11 +159,11 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     // Numbers start again with each claim: the key carries the epoch.
     let same_claim = view.state.epoch == Some(proof.epoch());
     state.attempt = if same_claim {
-        view.state.attempt + 1
+        view.state.attempt.saturating_add(1)
     } else {
         1
     };
-    state.total_agent_runs += 1;
+    state.total_agent_runs = state.total_agent_runs.saturating_add(1);
     state.next_action = match kind {
         RunKind::Implement => Phase::Implement,
         RunKind::Simplify => Phase::Simplify,
@@ -204,6 +175,7 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
         epoch: proof.epoch(),
         seq: state.attempt,
         kind,
+        again: 0,
     });
     state.last_agent = Some(agent_name(view, kind).to_owned());
     state.busy_owner.clone_from(&view.seen.host);
@@ -214,7 +186,7 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
 pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
     let cap = view.policy.max_agent_runs;
     state.open_run = None;
-    let allowed = cap == 0 || state.total_agent_runs < cap + state.extra_agent_runs;
+    let allowed = cap == 0 || state.total_agent_runs < cap.saturating_add(state.extra_agent_runs);
     if allowed {
         reserve_into(view, &mut state, kind);
     } else {
@@ -236,7 +208,7 @@ pub(super) fn retry(
 ) -> Decision {
     // A run that was stopped on a person's order did not fail.
     let stopped = view.run_end() == RunEnd::Stopped;
-    let tries = view.state.iteration + u32::from(!stopped);
+    let tries = view.state.iteration.saturating_add(u32::from(!stopped));
     let mut state = view.next_state();
     state.iteration = tries;
     if tries > view.policy.max_retries {
@@ -272,15 +244,10 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         return Some(ask(view, question));
     }
     let Some(tree) = view.worktree() else {
-        return Some(retry(
-            view,
-            run.key.kind,
-            BlockedReason::WorktreeFailed,
-            "the worktree is gone",
-        ));
+        return Some(worktree_gone(view, run));
     };
     // Verify steps may leave files of their own; what is dirty after them is not the agent's work.
-    let verified = view.run(&verify_key(&run.key)).is_some();
+    let verified = view.run(&steps::verify_key(&run.key)).is_some();
     if tree.dirty && !verified {
         let what = Why::Next {
             what: "commit what the agent left uncommitted",
@@ -291,6 +258,24 @@ pub(super) fn harvest(view: &View<'_>, run: &RunFacts) -> Option<Decision> {
         ));
     }
     save(view)
+}
+
+/// It is made anew once, and no more after a second failure: an agent that deletes the ground it stands on
+/// does so every time.
+fn worktree_gone(view: &View<'_>, run: &RunFacts) -> Decision {
+    let reason = BlockedReason::WorktreeFailed;
+    if view.state.iteration == 0 {
+        return retry(view, run.key.kind, reason, "the worktree is gone");
+    }
+    let mut state = view.next_state();
+    state.iteration = view.state.iteration.saturating_add(1);
+    let detail = format!(
+        "the worktree is gone after the run of `{}`, which was not the first try; see what the agent \
+         does with its working directory: `ghswarm logs {}`",
+        run.label, view.issue.number
+    );
+    view.mark_blocked(&mut state, reason, detail);
+    view.write(state, Why::Blocking { reason })
 }
 
 /// The work is pushed to where the next holder finds it, so that it is never paid for twice.
@@ -312,50 +297,6 @@ fn save(view: &View<'_>) -> Option<Decision> {
             what: "save the work",
         },
     ))
-}
-
-/// How far the verify steps that follow a run are.
-pub(super) enum Verified {
-    /// They succeeded, or there are none.
-    Yes,
-    /// They have to be started or waited for.
-    NotYet(Decision),
-    /// They failed; this is how, for people.
-    No(String),
-}
-
-/// The key of the verify run that belongs to a run's attempt.
-fn verify_key(run: &RunKey) -> RunKey {
-    RunKey {
-        kind: RunKind::Verify,
-        ..run.clone()
-    }
-}
-
-/// Carries the verify steps that follow a run.
-pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
-    if !view.has_verify_steps() {
-        return Verified::Yes;
-    }
-    let key = verify_key(&run.key);
-    match view.run(&key).map(|run| (run, &run.status)) {
-        None | Some((_, RunStatus::Reserved)) => Verified::NotYet(start_steps(view, &key)),
-        Some((_, RunStatus::Running { since, frozen })) => {
-            Verified::NotYet(going(&key, *since, *frozen))
-        }
-        Some((_, RunStatus::Ended(exit))) if exit.success() => Verified::Yes,
-        Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
-            let wait = sandboxes::wait_to_retry(view, exit);
-            Verified::NotYet(wait.unwrap_or_else(|| start_steps(view, &key)))
-        }
-        Some((verify, RunStatus::Ended(exit))) => Verified::No(failure_text(verify, exit)),
-    }
-}
-
-fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
-    sandboxes::missing(view)
-        .or_else(|| view.before_run())
-        .unwrap_or_else(|| start(view, key))
 }
 
 /// The agent asked: nothing goes on before a person answers.

@@ -18,12 +18,18 @@ pub(super) enum ClaimLabel {
 }
 
 impl View<'_> {
-    /// The status label that counts: of two, the one put on last; where that is not known, `blocked`.
+    /// The status label that counts: of two, the one put on last; where that is not known, `blocked`. A busy
+    /// label is ghswarm's own and takes no order back: a person may have given one just before it.
     pub fn status(&self) -> Option<Status> {
-        match self.statuses.as_slice() {
+        let ordered = |status: &Status| matches!(status, Status::Blocked | Status::Completed);
+        let given = self.statuses.iter().any(ordered);
+        let busy = |status: &Status| matches!(status, Status::Busy(_));
+        let counts = |status: &&Status| !(given && busy(status));
+        let count: Vec<Status> = self.statuses.iter().filter(counts).cloned().collect();
+        match count.as_slice() {
             [] => None,
             [one] => Some(one.clone()),
-            _ => match self.last_status() {
+            several => match self.last_of(several) {
                 Some((status, _)) => Some(status),
                 None => Some(Status::Blocked),
             },

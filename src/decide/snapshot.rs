@@ -7,6 +7,7 @@ use crate::model::lease::LeaseCommit;
 use crate::model::local::LocalFacts;
 use crate::model::look::Look;
 use crate::model::repo::{Permission, Repository};
+use crate::model::state::BlockedReason;
 
 /// The world as it was seen, for one issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +34,19 @@ pub struct Snapshot {
     pub slot_owners: BTreeMap<RefName, LeaseCommit>,
     /// Were the slot owners looked up?
     pub slot_owners_known: bool,
+    /// What failed here again and again, as this home remembers.
+    pub trouble: Option<Trouble>,
     /// What a person asked for on the command line.
     pub order: Order,
+}
+
+/// Something that fails each time it is tried, and that only a person can mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What the issue is blocked as.
+    pub reason: BlockedReason,
+    /// What failed, how often, and what to do, for people.
+    pub text: String,
 }
 
 /// What a person at this terminal asked for. Counts as an order of a trusted person.

@@ -1,97 +1,14 @@
-//! Which state counts, and how the next one is made from it.
+//! How the next state is made from the one that counts (`believe`), and whether a write lost somebody's
+//! words.
 
-use crate::model::body::{ParsedBody, StateBlock};
-use crate::model::comment::Checkpoint;
+use crate::model::body::StateBlock;
 use crate::model::issue::BodyEdit;
-use crate::model::phase::Phase;
-use crate::model::pr::PrState;
 use crate::model::state::{BlockedReason, IssueState};
 use crate::model::trust::{TextTrust, acted_text};
 
 use super::effect::{Effect, StateWrite};
 use super::view::{StateSource, View};
-use super::{Decision, Snapshot, Why};
-
-/// The state that counts, and where it comes from (protocol.md, sections 1 and 8).
-pub(super) fn resolve(
-    seen: &Snapshot,
-    body: &ParsedBody,
-    checkpoint: Option<&Checkpoint>,
-    trust: &TextTrust,
-) -> (IssueState, StateSource) {
-    // A checkpoint that was posted with the claim, before any state was written, restores nothing.
-    let copy = checkpoint
-        .and_then(|c| c.state.clone())
-        .filter(|state| state.rev > 0 && is_here(seen, state));
-    // Where others may write the body, its block proves nothing: the checkpoint's copy is the state.
-    if !matches!(trust, TextTrust::Trusted) {
-        return copy.map_or_else(
-            || (IssueState::default(), StateSource::Fresh),
-            |state| (state, StateSource::Checkpoint),
-        );
-    }
-    match (&body.state, copy) {
-        (StateBlock::Newer { version }, _) => (IssueState::default(), StateSource::Newer(*version)),
-        (StateBlock::Found { state, .. }, copy) if is_here(seen, state) => match copy {
-            // An edit from an old browser tab puts an older block back: counters must not fall.
-            Some(copy) if copy.rev > state.rev => (copy, StateSource::Restored),
-            _ => ((**state).clone(), StateSource::Body),
-        },
-        (_, Some(copy)) => (copy, StateSource::Restored),
-        (
-            StateBlock::Invalid {
-                message,
-                line,
-                column,
-            },
-            None,
-        ) => (
-            IssueState::default(),
-            StateSource::Damaged {
-                message: message.clone(),
-                line: *line,
-                column: *column,
-            },
-        ),
-        (StateBlock::Absent | StateBlock::Found { .. }, None) => from_facts(seen),
-    }
-}
-
-/// A copied or transferred issue carries another one's state: that is no state at all.
-fn is_here(seen: &Snapshot, state: &IssueState) -> bool {
-    let issue = seen.look.issue.as_ref().map(|issue| issue.number);
-    state.repo_id.is_none_or(|id| id == seen.repo.id)
-        && state.issue.is_none_or(|number| Some(number) == issue)
-}
-
-/// Neither block nor checkpoint: an open pull request of ours says that it is not a fresh issue.
-fn from_facts(seen: &Snapshot) -> (IssueState, StateSource) {
-    let ours = seen.look.prs.iter().find(|pr| {
-        pr.state == PrState::Open
-            && pr.head_repo == Some(seen.repo.id)
-            && Some(&pr.base_ref) == seen.base.as_ref()
-            && pr
-                .author
-                .as_ref()
-                .is_some_and(|a| a.login == seen.repo.operator)
-    });
-    match ours {
-        None => (IssueState::default(), StateSource::Fresh),
-        Some(pr) => {
-            let mut state = IssueState {
-                pr_number: Some(pr.number),
-                pr_url: Some(pr.url.clone()),
-                branch_name: Some(pr.head_ref.clone()),
-                head_sha: Some(pr.head_sha.clone()),
-                head_since: Some(seen.look.at),
-                next_action: Phase::WaitCi,
-                ..IssueState::default()
-            };
-            Phase::WaitCi.name().clone_into(&mut state.phase);
-            (state, StateSource::Restored)
-        }
-    }
-}
+use super::{Decision, Why};
 
 /// Edits of people that landed between our read and our write: what they wrote is not in the body
 /// that we wrote (protocol.md, section 1).
@@ -152,7 +69,7 @@ impl View<'_> {
     pub(super) fn next_state(&self) -> IssueState {
         let mut state = self.state.clone();
         state.v = 1;
-        state.rev += 1;
+        state.rev = state.rev.saturating_add(1);
         state.repo_id = Some(self.seen.repo.id);
         state.issue = Some(self.issue.number);
         state.branch_name = Some(self.branch.clone());
@@ -191,7 +108,9 @@ impl View<'_> {
         StateWrite {
             pr_url: state.pr_url.clone(),
             ticks,
-            checkpoint_only: !matches!(self.trust, TextTrust::Trusted),
+            // Of a body that cannot be written it is the body itself that has to be left alone.
+            checkpoint_only: !matches!(self.trust, TextTrust::Trusted)
+                || state.blocked_reason == Some(BlockedReason::BodyTooLarge),
             mirror: self.own_checkpoint,
             state,
         }

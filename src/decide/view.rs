@@ -2,7 +2,7 @@
 
 use crate::model::body::{self, ParsedBody, VerifyBlock};
 use crate::model::comment::{Checkpoint, parse_checkpoint};
-use crate::model::ids::{BranchName, CommentId, Login, RefName, Sha, Timestamp};
+use crate::model::ids::{BranchName, CommentId, IssueNumber, Login, RefName, Sha, Timestamp};
 use crate::model::issue::{Actor, Comment, Issue, Labelled};
 use crate::model::labels::Status;
 use crate::model::lease::{ClaimProof, LeaseCommit, LeaseReading, epoch_of, read_lease};
@@ -98,18 +98,20 @@ impl<'a> View<'a> {
         let Some(issue) = seen.look.issue.as_ref() else {
             return Err(Box::new(Decision::Finished(Why::IssueGone)));
         };
-        let names = policy
-            .branch(issue.number)
-            .zip(policy.issue_ref(issue.number));
-        let Some((branch, issue_ref)) = names else {
-            return Err(Box::new(Decision::wait(Why::BadBranchName)));
-        };
+        let (branch, issue_ref) = names_of(policy, issue.number)?;
         let trust_policy = trust_policy(seen, policy);
         let facts = text_facts(seen, issue);
         let trust = text_trust(&facts, &trust_policy, &seen.people);
         let body = body::parse(&issue.body);
         let (own_checkpoint, checkpoint) = find_checkpoint(seen, policy, issue);
-        let (state, source) = super::state::resolve(seen, &body, checkpoint.as_ref(), &trust);
+        let evidence = super::believe::Evidence {
+            seen,
+            policy,
+            issue,
+            checkpoint: checkpoint.as_ref(),
+            trust: &trust,
+        };
+        let (state, source) = super::believe::resolve(&evidence, &body);
         let commit = seen.look.leases.get(&issue_ref);
         let first_seen = seen.lease_first_seen.unwrap_or(now);
         let lease = read_lease(commit, first_seen, now, &policy.lease_margins);
@@ -270,13 +272,18 @@ impl<'a> View<'a> {
 
     /// The status label that was put on last, and when.
     pub fn last_status(&self) -> Option<(Status, &'a Labelled)> {
+        self.last_of(&self.statuses)
+    }
+
+    /// Of these status labels the one that was put on last, and when.
+    pub fn last_of(&self, among: &[Status]) -> Option<(Status, &'a Labelled)> {
         self.seen
             .look
             .labelled
             .iter()
             .rev()
             .filter_map(|event| Some((self.policy.labels.status_of(&event.label)?, event)))
-            .find(|(status, _)| self.statuses.contains(status))
+            .find(|(status, _)| among.contains(status))
     }
 
     /// Does one of our comments carry this key?
@@ -290,6 +297,14 @@ impl<'a> View<'a> {
                 && crate::model::comment::key_of(&comment.body) == Some(key)
         })
     }
+}
+
+/// The names that the policy gives an issue's branch and lease.
+fn names_of(policy: &Policy, issue: IssueNumber) -> Result<(BranchName, RefName), Box<Decision>> {
+    policy
+        .branch(issue)
+        .zip(policy.issue_ref(issue))
+        .ok_or_else(|| Box::new(Decision::wait(Why::BadBranchName)))
 }
 
 /// Who wrote what of the issue's text.
@@ -313,7 +328,8 @@ pub fn trust_policy(seen: &Snapshot, policy: &Policy) -> TrustPolicy {
 }
 
 /// Our own checkpoint comment (the newest, the one that is rewritten) and the best copy of the state
-/// in any trusted one: another operator's checkpoint counts for reading.
+/// in any trusted one: another operator's checkpoint counts for reading. A copy that somebody else has
+/// edited, or that another bot posted, says nothing: who may edit the body may edit comments too.
 fn find_checkpoint(
     seen: &Snapshot,
     policy: &Policy,
@@ -344,12 +360,29 @@ fn find_checkpoint(
         {
             own = Some(comment.id);
         }
+        if !is_its_authors(comment, &seen.repo.operator) {
+            continue;
+        }
         let rev = |c: &Checkpoint| c.state.as_ref().map(|state| state.rev);
         if best.as_ref().is_none_or(|b| rev(&checkpoint) >= rev(b)) {
             best = Some(checkpoint);
         }
     }
     (own, best)
+}
+
+/// Nobody but its author wrote the comment, and that is the operator or a person.
+fn is_its_authors(comment: &Comment, operator: &Login) -> bool {
+    let Some(author) = &comment.author else {
+        return false;
+    };
+    let edited = comment.edited_at.is_some() || comment.editor.is_some();
+    let alone = comment
+        .editor
+        .as_ref()
+        .map_or(!edited, |editor| editor.login == author.login);
+    let bot = author.is_bot || author.login.is_bot();
+    alone && (author.login == *operator || !bot)
 }
 
 fn claim_view(seen: &Snapshot, commit: Option<&LeaseCommit>) -> ClaimView {

@@ -157,6 +157,12 @@ impl RepoEngine {
             if slots_taken && self.is_untouched(issue) {
                 continue;
             }
+            if let Some((until, trouble)) = self.rests(issue) {
+                let line = self.resting(issue, listing.title(issue), (until, &trouble.text));
+                watch.issue(&line);
+                report.issues.push(line);
+                continue;
+            }
             let advanced = self
                 .advance(issue, &Order::default(), HowFar::UntilItWaits)
                 .await;
@@ -180,6 +186,25 @@ impl RepoEngine {
             .sleepers()
             .map(|(n, why)| (n, why.to_owned()))
             .collect();
+    }
+
+    /// An issue that is left alone for a while, since it failed again and again.
+    fn resting(
+        &self,
+        issue: IssueNumber,
+        title: Option<String>,
+        (until, text): (Timestamp, &str),
+    ) -> IssueReport {
+        IssueReport {
+            repository: self.settings.alias.clone(),
+            issue,
+            title,
+            phase: None,
+            outcome: "trouble",
+            code: "trouble".to_owned(),
+            why: text.to_owned(),
+            until: Some(until),
+        }
     }
 
     /// Does this home hold no claim on the issue and no run of it?

@@ -7,6 +7,7 @@ use crate::model::issue::ListedIssue;
 use crate::ports::PortResult;
 
 use super::settings::RepoEngine;
+use super::trouble::Remembered;
 
 /// An issue as it was seen, and what is decided about it.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct Explained {
     pub decision: Decision,
     /// What it was decided on.
     pub seen: Snapshot,
+    /// What failed here when it was tried last.
+    pub trouble: Option<Remembered>,
 }
 
 impl RepoEngine {
@@ -30,6 +33,7 @@ impl RepoEngine {
             guards,
             decision,
             seen,
+            trouble: self.trouble(issue),
         })
     }
 

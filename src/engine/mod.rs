@@ -11,9 +11,11 @@ pub mod renew;
 pub mod settings;
 pub mod step;
 pub mod supervise;
+mod trouble;
 
 pub use cycle::{CycleReport, IssueReport};
 pub use explain::Explained;
 pub use observe::kept_repository;
 pub use settings::{AgentSettings, GithubAccess, RepoEngine, Settings, Target, World};
 pub use step::StepOutcome;
+pub use trouble::Remembered;

@@ -114,6 +114,7 @@ impl RepoEngine {
             lease_first_seen: None,
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
+            trouble: self.lasting_trouble(issue),
             order: order.clone(),
         };
         if given == Given::No {
@@ -213,7 +214,11 @@ impl RepoEngine {
     async fn local_facts(&self, issue: IssueNumber, seen: &Snapshot) -> PortResult<LocalFacts> {
         let path = self.worktree_path(issue);
         let worktree = match &seen.base {
-            Some(base) => self.world.git.worktree(&path, base).await?,
+            Some(base) => match self.world.git.worktree(&path, base).await {
+                // It was tried often enough: it is blocked without a look at the worktree.
+                Err(error) if seen.trouble.is_some() && error.refusal().is_some() => None,
+                worktree => worktree?,
+            },
             None => None,
         };
         Ok(LocalFacts {
@@ -252,6 +257,10 @@ impl RepoEngine {
         let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else {
             return Ok(());
         };
+        // It is blocked anyway.
+        if seen.trouble.is_some() {
+            return Ok(());
+        }
         seen.remote_contained = Some(if *remote == tree.head {
             true
         } else {
@@ -267,6 +276,7 @@ impl RepoEngine {
     async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
         let pushes = View::of(seen, &self.policy, seen.look.at)
             .is_ok_and(|view| view.phase() == Phase::CreatePr);
+        let pushes = pushes && seen.trouble.is_none();
         if let (true, Some(_), Some(base)) = (pushes, &seen.local.worktree, &seen.base) {
             let path = self.worktree_path(issue);
             seen.changed_paths = self.world.git.changed_paths(&path, base).await?;

@@ -13,6 +13,7 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::perform::Performed;
 use super::settings::RepoEngine;
+use super::trouble::Doing;
 
 /// After so many lost answers or refusals in a row the issue is left for the next cycle.
 const TROUBLE_MAX: u32 = 4;
@@ -78,6 +79,10 @@ struct Progress {
     last: Option<(Effect, u32)>,
     last_kind: Option<(&'static str, String, u32)>,
     trouble: u32,
+    /// What is being done, should it fail.
+    doing: Doing,
+    /// Did the last look remember a trouble that lasts?
+    lasting: bool,
     end: Advanced,
 }
 
@@ -102,6 +107,8 @@ impl RepoEngine {
             last: None,
             last_kind: None,
             trouble: 0,
+            doing: Doing::Looking,
+            lasting: false,
             end: Advanced {
                 outcome: StepOutcome::Locked,
                 phase: None,
@@ -118,24 +125,48 @@ impl RepoEngine {
                 return progress.end;
             }
         };
+        // A person's word is a reason to try what was given up.
+        if order.resume || order.now {
+            self.forget_trouble(issue);
+        }
+        progress.end.outcome = self.turns(issue, &mut progress, how_far).await;
+        match &progress.end.outcome {
+            StepOutcome::Trouble(error) => self.note_trouble(issue, progress.doing, error),
+            // What lasts is over when a person says so.
+            StepOutcome::Waits { .. } | StepOutcome::Finished(_) if !progress.lasting => {
+                self.forget_trouble(issue);
+            }
+            StepOutcome::Waits { .. }
+            | StepOutcome::Finished(_)
+            | StepOutcome::Locked
+            | StepOutcome::Stepped(_) => {}
+        }
+        progress.end
+    }
+
+    async fn turns(
+        &self,
+        issue: IssueNumber,
+        progress: &mut Progress,
+        how_far: HowFar,
+    ) -> StepOutcome {
         if how_far != HowFar::Decide
             && let Err(error) = self.world.runs.adopt(issue)
         {
-            progress.end.outcome = StepOutcome::Trouble(error);
-            return progress.end;
+            return StepOutcome::Trouble(error);
         }
         for _ in 0..STEPS_PER_CYCLE_MAX {
-            let turn = match self.turn(issue, &mut progress, how_far).await {
+            progress.doing = Doing::Looking;
+            let turn = match self.turn(issue, progress, how_far).await {
                 Ok(turn) => turn,
                 Err(error) => progress.after_trouble(error),
             };
             if let Turn::Stop(outcome) = turn {
-                progress.end.outcome = outcome;
-                return progress.end;
+                return outcome;
             }
         }
-        progress.end.outcome = circle(issue);
-        progress.end
+        progress.doing = Doing::Circling;
+        circle(issue)
     }
 
     async fn turn(
@@ -166,7 +197,9 @@ impl RepoEngine {
         if effect.is_public() && age > self.fresh_for() {
             return Ok(Turn::Again);
         }
+        progress.doing = Doing::of(&effect);
         if progress.repeats(&effect, &why) {
+            progress.doing = Doing::Circling;
             return Ok(Turn::Stop(circle(issue)));
         }
         let chosen = Chosen {
@@ -195,11 +228,16 @@ impl RepoEngine {
         self.record_step(chosen, progress.end.phase, &result);
         let performed = match result {
             Err(error) => match blocks(effect, &error) {
+                // Who closed the pull request, or pushed to it, has said what is the matter.
+                Some(_) if self.is_overtaken(chosen, progress).await? => return Ok(None),
                 Some(reason) => self.block_after(seen, reason, &error).await?,
                 None => return Err(error),
             },
             Ok(performed) => performed,
         };
+        if matches!(chosen.why, Why::Resumed) {
+            self.forget_trouble(chosen.issue);
+        }
         // An order counts once: what it led to is in the state now.
         if matches!(effect, Effect::WriteState(_)) {
             progress.order = Order::default();
@@ -222,6 +260,35 @@ impl RepoEngine {
             return Ok(decide(seen, &self.policy, seen.look.at));
         }
         Ok(decision)
+    }
+
+    /// Was the effect refused since its reasons are gone? What is seen now decides something else then.
+    async fn is_overtaken(&self, chosen: &Chosen<'_>, progress: &Progress) -> PortResult<bool> {
+        match chosen.effect {
+            Effect::Merge { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
+            Effect::Claim(_)
+            | Effect::Renew
+            | Effect::DropClaim
+            | Effect::Release
+            | Effect::PlaceSignals(_)
+            | Effect::WriteState(_)
+            | Effect::MirrorState(_)
+            | Effect::SetStatus(_)
+            | Effect::Comment(_)
+            | Effect::MakeWorktree(_)
+            | Effect::MarkSetUp
+            | Effect::StartRun(_)
+            | Effect::StopRun(_)
+            | Effect::SweepRuns
+            | Effect::CommitWork { .. }
+            | Effect::SaveWork { .. }
+            | Effect::DeleteRefs(_)
+            | Effect::RemoveWorktree { .. }
+            | Effect::CloseIssue(_) => return Ok(false),
+        }
+        let mut now = self.observe(chosen.issue, &progress.order, None).await?;
+        let decision = self.decide(&mut now).await?;
+        Ok(!matches!(decision, Decision::Do(effect, _) if *effect == *chosen.effect))
     }
 
     /// A refusal that only a person can mend becomes a block.
@@ -274,6 +341,7 @@ impl Progress {
     fn note(&mut self, seen: &Snapshot, engine: &RepoEngine) {
         self.end.updated_at = seen.look.issue.as_ref().map(|issue| issue.updated_at);
         self.end.looked_at = Some(seen.look.at);
+        self.lasting = seen.trouble.is_some();
         let view = crate::decide::view::View::of(seen, &engine.policy, seen.look.at);
         self.end.phase = view.ok().map(|view| view.phase());
     }

@@ -33,6 +33,10 @@ pub struct Parts<'a> {
     pub nonce: &'a (dyn Fn() -> String + Send + Sync),
 }
 
+/// First line of an agent's log.
+const AGENT_ON_HOST: &str =
+    "── an agent on this host: it reaches what you reach here (files, keys, programs, network)";
+
 /// Runs the run to its end, writes `exit.json`, and then keeps the lease until the result has been
 /// collected.
 pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit> {
@@ -43,6 +47,9 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         spec,
         keeper: &keeper,
     };
+    if spec.key.kind.is_agent() && spec.commands.iter().all(|one| one.sandbox.is_none()) {
+        parts.processes.note(AGENT_ON_HOST);
+    }
     let mut end = tokio::select! {
         biased;
         end = run.all() => end,

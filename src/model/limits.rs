@@ -118,3 +118,21 @@ pub const SANDBOX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
 /// Supervisors of one run that may die before it counts as failed: one that dies again and again
 /// has a reason that the next one would meet, too.
 pub const SUPERVISORS_OF_A_RUN_MAX: usize = 5;
+
+/// A set-up or verify step that was cut off from outside is begun again so often: a machine that goes
+/// down three more times within one step needs a person.
+pub const STEP_REPEATS_MAX: u32 = 3;
+
+/// Comments about untrusted text that follow one another without a person's word: whoever changes their
+/// text after each must not fill the issue, and everybody's mailbox, with ours.
+pub const UNTRUSTED_COMMENTS_MAX: usize = 5;
+
+/// The same refusal so many times in a row is no accident: the issue is blocked. One time may be a full
+/// disk that somebody is just clearing, two a coincidence.
+pub const SAME_TROUBLE_MAX: u32 = 3;
+
+/// After a second failure in a row an issue is left alone for this long, then twice as long each time …
+pub const TROUBLE_WAIT_FIRST: Duration = Duration::from_secs(30);
+
+/// … up to this: as long as a person is ready to wait after the network is back.
+pub const TROUBLE_WAIT_MAX: Duration = Duration::from_secs(15 * 60);

@@ -15,6 +15,7 @@ pub mod lease;
 pub mod limits;
 pub mod local;
 pub mod look;
+pub mod mutex;
 pub mod paths;
 pub mod phase;
 pub mod pr;

@@ -51,7 +51,7 @@ impl fmt::Display for RunKind {
     }
 }
 
-/// The name of one run: `<issue>/<epoch>-<seq>-<kind>`. Everything that must happen once for a run
+/// The name of one run: `<issue>/<epoch>-<seq>-<kind>`, and `-2`, `-3` … behind it for a repetition. Everything that must happen once for a run
 /// (its folder, its comments) is named after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -64,12 +64,18 @@ pub struct RunKey {
     pub seq: u32,
     /// What it is for.
     pub kind: RunKind,
+    /// How often it was begun before: a step that was cut off says nothing and is begun again.
+    pub again: u32,
 }
 
 impl RunKey {
-    /// The run folder's name, `<epoch>-<seq>-<kind>`.
+    /// The run folder's name, `<epoch>-<seq>-<kind>`; of a repetition `<epoch>-<seq>-<kind>-<nth>`.
     pub fn folder(&self) -> String {
-        format!("{}-{}-{}", self.epoch, self.seq, self.kind)
+        let name = format!("{}-{}-{}", self.epoch, self.seq, self.kind);
+        match self.again {
+            0 => name,
+            again => format!("{name}-{}", again.saturating_add(1)),
+        }
     }
 }
 
@@ -87,7 +93,7 @@ impl FromStr for RunKey {
             wanted: "a run key",
         };
         let (issue, folder) = text.split_once('/').ok_or_else(wrong)?;
-        let mut parts = folder.splitn(3, '-');
+        let mut parts = folder.splitn(4, '-');
         let epoch = parts
             .next()
             .and_then(|p| p.parse().ok())
@@ -104,12 +110,18 @@ impl FromStr for RunKey {
             Some("verify") => RunKind::Verify,
             _ => return Err(wrong()),
         };
+        let again = match parts.next().map(str::parse::<u32>) {
+            None => 0,
+            Some(Ok(nth)) if nth > 1 => nth - 1,
+            Some(_) => return Err(wrong()),
+        };
         let issue = issue.parse().map_err(|_| wrong())?;
         Ok(Self {
             issue,
             epoch: Epoch(epoch),
             seq,
             kind,
+            again,
         })
     }
 }
@@ -332,6 +344,22 @@ pub struct RunExit {
 }
 
 impl RunExit {
+    /// Did it end by what happened around it? Then it says nothing about what it ran.
+    pub fn was_cut_off(&self) -> bool {
+        match self.end {
+            RunEnd::SupervisorDied
+            | RunEnd::Stopped
+            | RunEnd::LeaseLost
+            | RunEnd::NotStarted
+            | RunEnd::SandboxUnavailable => true,
+            RunEnd::Exited
+            | RunEnd::StartupTimeout
+            | RunEnd::IdleTimeout
+            | RunEnd::TotalTimeout
+            | RunEnd::OutOfMemory => false,
+        }
+    }
+
     /// Did the run succeed?
     pub fn success(&self) -> bool {
         self.end == RunEnd::Exited && self.code == Some(0)

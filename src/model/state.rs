@@ -250,4 +250,38 @@ impl IssueState {
     pub fn is_blocked(&self) -> bool {
         self.blocked_reason.is_some() || self.phase == "blocked"
     }
+
+    /// Does it say itself that it belongs to this issue? One that names none was not written by us.
+    pub fn belongs_to(&self, repo: RepoId, issue: IssueNumber) -> bool {
+        self.repo_id == Some(repo) && self.issue == Some(issue)
+    }
+
+    /// Does it name another issue, or another repository? A copied or transferred issue does.
+    pub fn belongs_elsewhere(&self, repo: RepoId, issue: IssueNumber) -> bool {
+        self.repo_id.is_some_and(|id| id != repo) || self.issue.is_some_and(|n| n != issue)
+    }
+
+    /// Is it worth forging? Then it counts only together with the checkpoint's copy.
+    pub fn needs_witness(&self) -> bool {
+        self.next_action != Phase::Start || self.total_agent_runs > 0 || self.extra_agent_runs > 0
+    }
+
+    /// Do both lead to the same decisions? Words are left out: what is posted is redacted, so that the
+    /// copy of a state may have other words than the state.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.without_words() == other.without_words()
+    }
+
+    fn without_words(&self) -> Self {
+        Self {
+            blocked_detail: None,
+            pending_questions: None,
+            last_agent: None,
+            last_notified_reason: None,
+            busy_owner: None,
+            pr_url: None,
+            unknown: serde_json::Map::new(),
+            ..self.clone()
+        }
+    }
 }

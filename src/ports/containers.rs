@@ -62,6 +62,10 @@ pub trait Containers: Send + Sync {
     /// becomes of it is in the container's facts.
     fn start(&self, job: ContainerJob, output: Sink) -> Box<dyn Container>;
 
+    /// Takes away what was made on the host for the containers that this process started. None of them
+    /// may be there any more: a mount point that goes takes the mount along.
+    fn clear(&self);
+
     /// Could these be used now? Does not pull. `Unavailable` says what is missing and what to do.
     fn standing(&self, sandboxes: &[&Sandbox]) -> PortResult<()>;
 

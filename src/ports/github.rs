@@ -158,13 +158,13 @@ pub trait GitHub: Send + Sync {
         change: &IssueChange,
     ) -> PortResult<String>;
 
-    /// Puts labels on; those that are there stay.
+    /// Puts labels on; those that are there stay. Answers all labels of the issue.
     async fn add_labels(
         &self,
         proof: &ClaimProof,
         issue: IssueNumber,
         labels: &[String],
-    ) -> PortResult<()>;
+    ) -> PortResult<Vec<String>>;
 
     /// Takes a label off; absent is fine.
     async fn remove_label(

@@ -18,6 +18,7 @@ mod e2e;
 mod engine_looks;
 mod interleave;
 mod lease_races;
+mod mutex;
 mod processes;
 mod random;
 mod stories;

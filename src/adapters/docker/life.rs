@@ -1,7 +1,6 @@
 //! The life of one command's container: found by its name or made, followed, ended. It outlives this
 //! process; whoever comes next goes on here.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -70,8 +69,6 @@ struct Seen {
     closed: bool,
     id: Option<String>,
     paused: bool,
-    /// Mount points to take away with it.
-    made: Vec<PathBuf>,
     /// The last of its output.
     tail: Vec<u8>,
 }
@@ -257,7 +254,11 @@ impl Life {
             image = pull::ensure(engine, &self.job.sandbox, &say) => image?,
         };
         let place = mounts::place(&self.job)?;
-        self.seen().made.clone_from(&place.made);
+        self.shared
+            .made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(place.made.iter().cloned());
         for name in &self.job.sandbox.env_passthrough {
             if !self.shared.env.contains_key(name) {
                 self.say(&format!("`{name}` of `env_passthrough` is not set here"));
@@ -342,16 +343,12 @@ impl Life {
     }
 
     async fn remove(&self) -> PortResult<()> {
-        let (id, made) = {
-            let mut seen = self.seen();
-            (seen.id.take(), std::mem::take(&mut seen.made))
-        };
+        let id = self.seen().id.take();
         if let Some(id) = id {
             let engine = self.shared.engine().await?;
             let removed = prepare::remove(&engine, &id).await;
             removed.map_err(|error| away("remove a container", &error))?;
         }
-        mounts::unmake(&made);
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ mod tidy;
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, mpsc};
 use std::time::Duration;
 
 use bollard::Docker;
@@ -52,6 +52,8 @@ struct Shared {
     /// Variables of this process, for `env_passthrough`.
     env: BTreeMap<String, String>,
     engine: Mutex<Option<Engine>>,
+    /// Mount points that were made in the worktree.
+    made: std::sync::Mutex<Vec<PathBuf>>,
 }
 
 /// A client that was answered once.
@@ -81,6 +83,7 @@ impl DockerContainers {
                 places,
                 env,
                 engine: Mutex::default(),
+                made: std::sync::Mutex::default(),
             }),
         })
     }
@@ -99,6 +102,15 @@ impl DockerContainers {
                 version.version.unwrap_or_default(),
                 if engine.rootless { ", rootless" } else { "" }
             ))
+        })
+    }
+
+    /// Is the image there?
+    pub fn has(&self, image: &str) -> PortResult<bool> {
+        let image = image.to_owned();
+        self.ask("look for the image", |shared| async move {
+            let engine = shared.engine().await?;
+            Ok(pull::local(&engine, &image).await?.is_some())
         })
     }
 
@@ -149,6 +161,15 @@ impl Containers for DockerContainers {
     fn start(&self, job: ContainerJob, output: Sink) -> Box<dyn Container> {
         let handle = self.handle().cloned();
         Box::new(life::begin(&self.shared, handle, job, output))
+    }
+
+    fn clear(&self) {
+        let mut made = self
+            .shared
+            .made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        mounts::unmake(&std::mem::take(&mut *made));
     }
 
     fn standing(&self, sandboxes: &[&Sandbox]) -> PortResult<()> {

@@ -66,7 +66,7 @@ fn cannot_pull(sandbox: &Sandbox, error: &str) -> PortError {
     PortError::unavailable(WHAT, message, None)
 }
 
-async fn local(engine: &Engine, image: &str) -> PortResult<Option<String>> {
+pub(super) async fn local(engine: &Engine, image: &str) -> PortResult<Option<String>> {
     match engine.docker.inspect_image(image).await {
         Ok(found) => Ok(Some(found.id.unwrap_or_default())),
         Err(error) if status(&error) == Some(404) => Ok(None),

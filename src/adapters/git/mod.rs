@@ -3,8 +3,10 @@
 //! Nothing here decides what the work is. It must not touch what ghswarm did not make, run a hook,
 //! wait for a person, or push past the lease of a push.
 
+mod address;
 mod command;
 mod commit;
+mod door;
 mod look;
 mod place;
 mod remote;
@@ -22,6 +24,7 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::OnceCell;
 
+use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
 use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT};
 use crate::model::local::Worktree;
@@ -30,6 +33,7 @@ use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use command::{Call, Reach, RunError, Runner};
+use door::Door;
 
 /// The oldest git that knows every option used here (`worktree list -z`, 2.36, April 2022).
 pub const GIT_VERSION_MIN: (u32, u32) = (2, 36);
@@ -48,10 +52,12 @@ pub struct HttpHeader {
 pub struct CliGitSettings {
     /// The user's clone.
     pub clone: PathBuf,
-    /// The remote's name or address, `origin`.
+    /// The remote's name, `origin`.
     pub remote: String,
     /// Random name of this home (`locks::Home::instance`), the maker of its worktrees.
     pub home: String,
+    /// Where the private git folders are: `<home>/git`. See `door.rs`.
+    pub private: PathBuf,
     /// The repository's id on GitHub.
     pub repo: RepoId,
     /// Namespace of refs of ours: `leases` puts rescued work under `refs/leases/salvage/`.
@@ -72,11 +78,12 @@ pub struct CliGitSettings {
 
 impl CliGitSettings {
     /// The usual settings for a clone.
-    pub fn of(clone: &Path, home: &str, repo: RepoId) -> Self {
+    pub fn of(clone: &Path, home: &Home, repo: RepoId) -> Self {
         Self {
             clone: clone.to_path_buf(),
             remote: "origin".to_owned(),
-            home: home.to_owned(),
+            home: home.instance.clone(),
+            private: home.path.join("git"),
             repo,
             namespace: "leases".to_owned(),
             env: BTreeMap::new(),
@@ -152,26 +159,9 @@ impl CliGit {
         }
     }
 
-    /// A command that talks to the remote: ssh must not ask.
-    async fn network<'a, const N: usize>(
-        &self,
-        folder: &'a Path,
-        args: [&str; N],
-    ) -> PortResult<Call<'a>> {
-        let call = self
-            .call(folder, args)
-            .within(self.settings.network_timeout)
-            .reaching(Reach::Remote);
-        let ssh = self.ssh.get_or_try_init(|| self.find_ssh_command()).await?;
-        Ok(match ssh {
-            Some(command) => call.env("GIT_SSH_COMMAND", command),
-            None => call,
-        })
-    }
-
     /// The user's own ssh command is left alone, wherever it was set; `GIT_SSH_COMMAND` would take
     /// precedence over `core.sshCommand`.
-    async fn find_ssh_command(&self) -> PortResult<Option<OsString>> {
+    async fn find_ssh_command(&self, door: &Door) -> PortResult<Option<OsString>> {
         let given = ["GIT_SSH_COMMAND", "GIT_SSH"]
             .iter()
             .any(|n| self.runner.env.contains_key(*n));
@@ -180,7 +170,7 @@ impl CliGit {
         }
         let asked = self
             .runner
-            .run(&self.in_clone(["config", "--get", "core.sshCommand"]))
+            .run(&self.behind(door, ["config", "--get", "core.sshCommand"]))
             .await;
         let configured = asked
             .map_err(|e| local("read git's configuration", &e))?
@@ -212,10 +202,14 @@ impl CliGit {
     }
 
     async fn commit_of(&self, folder: &Path, name: &str) -> Result<Option<Sha>, RunError> {
-        let name = format!("{name}^{{commit}}");
-        let call = self
-            .call(folder, ["rev-parse", "--verify", "--quiet"])
-            .arg(name);
+        self.commit_in(self.call(folder, []), name).await
+    }
+
+    async fn commit_in(&self, at: Call<'_>, name: &str) -> Result<Option<Sha>, RunError> {
+        let call = ["rev-parse", "--verify", "--quiet"]
+            .iter()
+            .fold(at, Call::arg)
+            .arg(format!("{name}^{{commit}}"));
         let answer = self.runner.run(&call).await?;
         Ok(if answer.code == Some(0) {
             Sha::new(answer.text()).ok()
@@ -295,7 +289,7 @@ impl Git for CliGit {
 
     async fn mark_set_up(&self, path: &Path) -> PortResult<()> {
         let what = format!("mark the worktree `{}` as set up", path.display());
-        let admin = self.our_admin(path, &what).await?;
+        let (admin, _) = self.our_admin(path, &what).await?;
         place::mark_set_up(&admin).map_err(|e| local(what, &e))
     }
 

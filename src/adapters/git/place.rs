@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::files;
 use crate::model::ids::{BranchName, RepoId};
 
+use super::door::quoted;
+
 const OWNER_FILE: &str = "ghswarm-worktree.json";
 const SET_UP_FILE: &str = "ghswarm-set-up";
 
@@ -65,30 +67,68 @@ pub(super) fn look(path: &Path, common: &Path) -> io::Result<Place> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Place::Nothing),
         Err(e) => return Err(e),
     };
+    let away = away(path);
     if !meta.is_dir() {
-        return Ok(Place::Other("it is not a folder".to_owned()));
+        let words = format!("a file or a link lies there, not a folder; {away}");
+        return Ok(Place::Other(words));
     }
     if fs::read_dir(path)?.next().is_none() {
         return Ok(Place::Nothing);
     }
     let dot_git = path.join(".git");
     let Some(meta) = if_there(fs::symlink_metadata(&dot_git))? else {
-        return Ok(Place::Other("a folder that is no git worktree".to_owned()));
+        let words = match admin_of_missing(common, path)? {
+            Some(_) => format!("its file `.git` is gone; {}", repair(common)),
+            None => format!("a folder that is no git worktree; {away}"),
+        };
+        return Ok(Place::Other(words));
     };
     if meta.is_dir() {
-        return Ok(Place::Other("a clone of its own".to_owned()));
+        let words = format!("its `.git` is a folder, so it is a clone of its own; {away}");
+        return Ok(Place::Other(words));
     }
-    let text = fs::read_to_string(&dot_git)?;
-    let target = path.join(text.strip_prefix("gitdir:").unwrap_or("").trim());
-    let Some(admin) = if_there(target.canonicalize())? else {
-        return Ok(Place::Other(
-            "a worktree whose administrative folder is gone".to_owned(),
-        ));
+    if !meta.is_file() {
+        let words = format!("its `.git` is not a file of git's but a link or the like; {away}");
+        return Ok(Place::Other(words));
+    }
+    let text = fs::read(&dot_git)?;
+    let text = String::from_utf8_lossy(&text);
+    let Some(target) = text.strip_prefix("gitdir:").map(str::trim) else {
+        let words = format!("its file `.git` is damaged; {}", repair(common));
+        return Ok(Place::Other(words));
+    };
+    let Some(admin) = if_there(path.join(target).canonicalize())? else {
+        let words = format!(
+            "a worktree whose administrative folder `{target}` is gone; {away}, and `git -C {} \
+             worktree prune`",
+            quoted(common)
+        );
+        return Ok(Place::Other(words));
     };
     if admin.parent() == Some(&common.join("worktrees")) {
         return Ok(Place::Worktree { admin });
     }
-    Ok(Place::Other("a worktree of another clone".to_owned()))
+    let words = format!("a worktree of another clone, whose folder is `{target}`; {away}");
+    Ok(Place::Other(words))
+}
+
+/// The way out where what lies there is not ours to touch.
+fn away(path: &Path) -> String {
+    let mut to = path.as_os_str().to_owned();
+    to.push(".away");
+    format!(
+        "move it away: `mv {} {}`",
+        quoted(path),
+        quoted(Path::new(&to))
+    )
+}
+
+/// The way out where git still has the worktree's private folder.
+fn repair(common: &Path) -> String {
+    format!(
+        "have git write it again: `git -C {} worktree repair`",
+        quoted(common)
+    )
 }
 
 /// Does the folder hold nothing but the `.git` file? So git was cut off before the checkout.
@@ -100,14 +140,18 @@ pub(super) fn is_bare_of_files(path: &Path) -> io::Result<bool> {
     Ok(names == [".git"])
 }
 
+pub(super) fn owner_file(admin: &Path) -> PathBuf {
+    admin.join(OWNER_FILE)
+}
+
 pub(super) fn owner(admin: &Path) -> io::Result<Option<Owner>> {
-    let text = files::read_if_there(&admin.join(OWNER_FILE))?;
+    let text = files::read_if_there(&owner_file(admin))?;
     // A damaged proof proves nothing: the worktree counts as not ours.
     Ok(text.and_then(|t| serde_json::from_str(&t).ok()))
 }
 
 pub(super) fn write_owner(admin: &Path, owner: &Owner) -> io::Result<()> {
-    files::replace(&admin.join(OWNER_FILE), &serde_json::to_vec_pretty(owner)?)
+    files::replace(&owner_file(admin), &serde_json::to_vec_pretty(owner)?)
 }
 
 pub(super) fn is_set_up(admin: &Path) -> bool {

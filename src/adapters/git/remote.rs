@@ -1,10 +1,13 @@
 //! Fetch and push, and what their words mean.
 
+use std::path::Path;
+
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::ports::git::{Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::command::{Output, RunError};
+use super::door::Door;
 use super::{CliGit, local, look};
 
 impl CliGit {
@@ -12,8 +15,8 @@ impl CliGit {
         let what = format!("fetch the base `{base}`");
         let [tracking, own] = look::bases(&self.settings.remote, base);
         let from = RefName::of_branch(base);
-        if self.fetch(&what, &from, &tracking).await? {
-            return self.known(&what, &tracking).await;
+        if let Some(found) = self.fetch(&what, &from, &tracking).await? {
+            return Ok(found);
         }
         let found = self.commit_of(&self.settings.clone, &own).await;
         found.map_err(|e| local(&what, &e))?.ok_or_else(|| {
@@ -32,35 +35,63 @@ impl CliGit {
             Some(branch) => format!("refs/remotes/{}/{branch}", self.settings.remote),
             None => format!("refs/ghswarm/fetched/{}", &name.as_str()["refs/".len()..]),
         };
-        if !self.fetch(&what, name, &to).await? {
-            return Ok(None);
-        }
-        self.known(&what, &to).await.map(Some)
+        self.fetch(&what, name, &to).await
     }
 
-    /// Fetches one ref; `false`: the remote has none of that name.
-    async fn fetch(&self, what: &str, from: &RefName, to: &str) -> PortResult<bool> {
+    /// Fetches one ref; `None`: the remote has none of that name.
+    async fn fetch(&self, what: &str, from: &RefName, to: &str) -> PortResult<Option<Sha>> {
         let _turn = self.serial.turn(self.common().await?).await?;
-        // The refspec is explicit, since the clone may be a single-branch one, and forced, since
-        // bases are rewritten.
-        let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let call = self.network(&self.settings.clone, args).await?;
-        let call = call
-            .arg("--recurse-submodules=no")
-            .arg("--")
-            .arg(&self.settings.remote);
-        match self.runner.good(&call.arg(format!("+{from}:{to}"))).await {
-            Ok(_) => Ok(true),
-            Err(e) if is_missing_ref(e.stderr()) => Ok(false),
-            Err(e) => Err(read_failure(what, &e)),
+        let door = self.door(what).await?;
+        self.seed(what, &door, to).await?;
+        match self.fetch_through(&door, what, from, to).await {
+            // The private folder may be what is broken, or the clone's refs; neither is needed.
+            Err(e) if e.refusal() == Some(Refusal::Local) => {
+                door.forget().map_err(|e| local(what, &e))?;
+                let door = self.door(what).await?;
+                self.fetch_through(&door, what, from, to).await
+            }
+            other => other,
         }
     }
 
-    async fn known(&self, what: &str, name: &str) -> PortResult<Sha> {
-        let found = self.commit_of(&self.settings.clone, name).await;
-        found.map_err(|e| local(what, &e))?.ok_or_else(|| {
-            PortError::refused(what, Refusal::Local, format!("`{name}` is no commit"))
-        })
+    async fn fetch_through(
+        &self,
+        door: &Door,
+        what: &str,
+        from: &RefName,
+        to: &str,
+    ) -> PortResult<Option<Sha>> {
+        // The refspec is explicit, since the clone may be a single-branch one, and forced, since
+        // bases are rewritten. No maintenance: see `door.rs`.
+        let args = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--recurse-submodules=no",
+            "--",
+        ];
+        let call = self.through(door, args).await?.arg(&self.settings.remote);
+        match self.runner.good(&call.arg(format!("+{from}:{to}"))).await {
+            Ok(_) => {}
+            Err(e) if is_missing_ref(e.stderr()) => return Ok(None),
+            Err(e) => return Err(read_failure(what, &e, &door.advice())),
+        }
+        door.bring_back().map_err(|e| local(what, &e))?;
+        let found = self.commit_in(self.behind(door, []), to).await;
+        let found = found.map_err(|e| local(what, &e))?.ok_or_else(|| {
+            PortError::refused(what, Refusal::Local, format!("`{to}` is no commit"))
+        })?;
+        self.track(to, &found).await.map_err(|e| local(what, &e))?;
+        Ok(Some(found))
+    }
+
+    /// Notes in the clone where the remote is.
+    async fn track(&self, name: &str, at: &Sha) -> Result<(), RunError> {
+        // A link that somebody made of it (a symbolic ref) is replaced, not followed.
+        let update = self.in_clone(["update-ref", "--no-deref", name, at.as_str()]);
+        self.runner.good(&update).await.map(drop)
     }
 
     pub(super) async fn perform_push(&self, push: &Push) -> PortResult<PushOutcome> {
@@ -80,7 +111,8 @@ impl CliGit {
             "--no-verify",
             "--recurse-submodules=no",
         ];
-        let call = self.network(&self.settings.clone, args).await?;
+        let door = self.door(what).await?;
+        let call = self.through(&door, args).await?;
         let expected = push.expected.as_ref().map_or("", Sha::as_str);
         let call = call
             .arg(format!("--force-with-lease={}:{expected}", push.to))
@@ -93,11 +125,23 @@ impl CliGit {
             .await
             .map_err(|e| write_failure(what, &e))?;
         if output.code == Some(0) {
+            self.note_pushed(push).await;
             return Ok(PushOutcome::Pushed);
         }
-        match rejection(&output) {
-            Some(outcome) => Ok(outcome),
-            None => Err(write_failure_of(what, &output.stderr, whole_words(&output))),
+        rejection(&output).ok_or_else(|| {
+            let words = whole_words(&output) + &door.advice();
+            write_failure_of(what, &output.stderr, words)
+        })
+    }
+
+    /// As a push from the clone would have done: what the remote has need not be saved.
+    async fn note_pushed(&self, push: &Push) {
+        let Some(branch) = push.to.as_str().strip_prefix("refs/heads/") else {
+            return;
+        };
+        let name = format!("refs/remotes/{}/{branch}", self.settings.remote);
+        if let Err(error) = self.track(&name, &push.sha).await {
+            tracing::warn!(%name, %error, "pushed, but could not note it in the clone");
         }
     }
 
@@ -110,14 +154,41 @@ impl CliGit {
         if !shown.text().contains("filter=lfs") {
             return Ok(());
         }
-        let call = self.network(&self.settings.clone, ["lfs", "push"]).await?;
+        let door = self.door(what).await?;
+        let call = self.through(&door, ["lfs", "push"]).await?;
         let call = call.arg(&self.settings.remote).arg(push.sha.as_str());
         // Objects are named by their content: uploading them again or for nothing does no harm.
         self.runner
             .good(&call)
             .await
             .map(|_| ())
-            .map_err(|e| read_failure(what, &e))
+            .map_err(|e| read_failure(what, &e, &door.advice()))
+    }
+
+    /// Fills the files that LFS keeps elsewhere into a new worktree: the transfer from the private
+    /// folder, with the login; the filling in the worktree, without.
+    pub(super) async fn fill_lfs(&self, what: &str, path: &Path) -> PortResult<()> {
+        let attributes = std::fs::read(path.join(".gitattributes")).unwrap_or_default();
+        if !String::from_utf8_lossy(&attributes).contains("filter=lfs") {
+            return Ok(());
+        }
+        let head = self.commit_of(path, "HEAD").await;
+        let Some(head) = head.map_err(|e| local(what, &e))? else {
+            return Ok(());
+        };
+        let door = self.door(what).await?;
+        let call = self.through(&door, ["lfs", "fetch"]).await?;
+        let call = call.arg(&self.settings.remote).arg(head.as_str());
+        match self.runner.good(&call).await {
+            Ok(_) => {}
+            // Then git itself leaves the pointers in the files too.
+            Err(e) if e.stderr().contains("'lfs' is not a git command") => return Ok(()),
+            Err(e) => return Err(read_failure(what, &e, &door.advice())),
+        }
+        let fill = self.call(path, ["lfs", "checkout"]);
+        let fill = fill.within(self.settings.network_timeout);
+        let filled = self.runner.good(&fill).await;
+        filled.map(drop).map_err(|e| local(what, &e))
     }
 }
 
@@ -234,13 +305,14 @@ fn reach(stderr: &str) -> Reach {
 }
 
 /// A failed read changed nothing, however far it got.
-fn read_failure(what: &str, error: &RunError) -> PortError {
+fn read_failure(what: &str, error: &RunError, advice: &str) -> PortError {
+    let words = format!("{error}{advice}");
     match (error, reach(error.stderr())) {
         (RunError::TimedOut { .. }, _) | (_, Reach::NotReached | Reach::CutOff) => {
-            PortError::unavailable(what, error.to_string(), None)
+            PortError::unavailable(what, words, None)
         }
-        (_, Reach::Refused(refusal)) => PortError::refused(what, refusal, error.to_string()),
-        (_, Reach::Failed) => local(what, error),
+        (_, Reach::Refused(refusal)) => PortError::refused(what, refusal, words),
+        (_, Reach::Failed) => PortError::refused(what, Refusal::Local, words),
     }
 }
 

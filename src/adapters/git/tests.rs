@@ -1,6 +1,9 @@
 //! The clone, with real git in temporary folders.
 
 mod crashes;
+mod door;
+mod leftovers;
+mod planted;
 mod remotes;
 mod saving;
 mod worktrees;
@@ -91,7 +94,11 @@ impl Place {
     }
 
     fn settings(&self) -> CliGitSettings {
-        CliGitSettings::of(&self.clone(), "home-a", RepoId(7))
+        let home = Home {
+            path: self.folder.path().join("home"),
+            instance: "home-a".to_owned(),
+        };
+        CliGitSettings::of(&self.clone(), &home, RepoId(7))
     }
 
     fn git(&self) -> CliGit {
@@ -102,6 +109,7 @@ impl Place {
     fn other_home(&self) -> CliGit {
         let settings = CliGitSettings {
             home: "home-b".to_owned(),
+            private: self.folder.path().join("home-b"),
             ..self.settings()
         };
         CliGit::new(settings, Arc::new(SystemClock))
@@ -123,9 +131,45 @@ impl Place {
         new
     }
 
+    /// With more in the environment of git.
+    fn with_env(&self, env: &[(&str, &str)]) -> CliGit {
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let settings = CliGitSettings {
+            env: env.collect(),
+            ..self.settings()
+        };
+        CliGit::new(settings, Arc::new(SystemClock))
+    }
+
+    fn push_of_main(&self) -> Push {
+        Push {
+            sha: sha(&git(&self.clone(), &["rev-parse", "main"])),
+            to: RefName::of_branch(&branch("issue-42")),
+            expected: None,
+        }
+    }
+
     async fn see(&self, path: &Path) -> Option<Worktree> {
         self.git().worktree(path, &branch("main")).await.unwrap()
     }
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test is the user at a shell")]
+fn shell(command: &str) {
+    let status = Command::new("sh").args(["-c", command]).status().unwrap();
+    assert!(status.success(), "{command}");
+}
+
+/// Runs the command that an error names, as its reader would.
+fn do_as_told(error: &PortError, start: &str) {
+    let words = error.to_string();
+    let command = words.split('`').find(|part| part.starts_with(start));
+    shell(command.unwrap_or_else(|| panic!("no `{start}` in: {words}")));
 }
 
 fn salvaged(folder: &Path) -> Vec<Sha> {

@@ -9,6 +9,8 @@ use crate::ports::git::NewWorktree;
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::command::{Call, RunError};
+use super::commit::branch_lock;
+use super::door::quoted;
 use super::place::{self, Intent, Owner, Place};
 use super::{CliGit, local, look};
 
@@ -67,27 +69,42 @@ impl CliGit {
         place::intent_for(common, path, &self.settings.home)
     }
 
-    /// The private folder of a worktree that this home made.
-    pub(super) async fn our_admin(&self, path: &Path, what: &str) -> PortResult<PathBuf> {
+    /// The private folder of a worktree that this home made, and what it was made for.
+    pub(super) async fn our_admin(&self, path: &Path, what: &str) -> PortResult<(PathBuf, Owner)> {
         let place = place::look(path, self.common().await?).map_err(|e| local(what, &e))?;
         let admin = match place {
             Place::Worktree { admin } => admin,
-            Place::Nothing => return Err(in_the_way(what, "there is no worktree")),
+            Place::Nothing => {
+                let words = "the folder is gone or empty, and with it what was not committed; it is \
+                             made again from its branch";
+                return Err(in_the_way(what, words));
+            }
             Place::Other(words) => return Err(in_the_way(what, &words)),
         };
         let owner = place::owner(&admin).map_err(|e| local(what, &e))?;
-        self.refuse_others(what, owner.as_ref()).map(|()| admin)
+        let owner = self.only_ours(what, path, &admin, owner)?;
+        Ok((admin, owner))
     }
 
-    fn refuse_others(&self, what: &str, owner: Option<&Owner>) -> PortResult<()> {
-        match owner {
-            Some(owner) if self.made(owner) => Ok(()),
-            Some(owner) => {
-                let words = format!("the worktree belongs to another home, `{}`", owner.home);
-                Err(PortError::refused(what, Refusal::Local, words))
-            }
-            None => Err(in_the_way(what, "a worktree that ghswarm did not make")),
-        }
+    fn only_ours(
+        &self,
+        what: &str,
+        path: &Path,
+        admin: &Path,
+        owner: Option<Owner>,
+    ) -> PortResult<Owner> {
+        let words = match owner {
+            Some(owner) if self.made(&owner) => return Ok(owner),
+            Some(owner) => format!("the worktree belongs to another home, `{}`", owner.home),
+            None => format!(
+                "a worktree that ghswarm did not make, or whose `{}` is gone; if nobody needs it: \
+                 `git -C {} worktree remove {}`",
+                place::owner_file(admin).display(),
+                quoted(&self.settings.clone),
+                quoted(path),
+            ),
+        };
+        Err(in_the_way(what, &words))
     }
 
     pub(super) async fn perform_add(&self, new: &NewWorktree) -> PortResult<()> {
@@ -100,7 +117,7 @@ impl CliGit {
                 return self.resume(&what, new, &admin).await;
             }
             if !self.is_begun(&new.path, common).map_err(failed)? {
-                return self.refuse_others(&what, None);
+                return self.only_ours(&what, &new.path, &admin, None).map(drop);
             }
             // Only git's own `.git` file lies there.
             std::fs::remove_dir_all(&new.path).map_err(failed)?;
@@ -134,8 +151,7 @@ impl CliGit {
     /// A worktree with an owner lies there: ours is finished or used, another's refused.
     async fn resume(&self, what: &str, new: &NewWorktree, admin: &Path) -> PortResult<()> {
         let owner = place::owner(admin).map_err(|e| local(what, &e))?;
-        self.refuse_others(what, owner.as_ref())?;
-        if owner.is_some_and(|o| !o.ready) {
+        if !self.only_ours(what, &new.path, admin, owner)?.ready {
             return self.fill(what, new, admin).await;
         }
         let call = self.call(&new.path, ["symbolic-ref", "-q", "--short", "HEAD"]);
@@ -167,12 +183,7 @@ impl CliGit {
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))?;
         self.check_out(what, new, admin).await?;
         if new.path.join(".gitmodules").exists() {
-            let args = ["submodule", "--quiet", "update", "--init", "--recursive"];
-            let update = self.network(&new.path, args).await?;
-            self.runner
-                .good(&update)
-                .await
-                .map_err(|e| local(what, &e))?;
+            self.fill_submodules(what, &new.path).await?;
         }
         owner.ready = true;
         place::write_owner(admin, &owner).map_err(|e| local(what, &e))
@@ -181,20 +192,31 @@ impl CliGit {
     /// A git that died with the machine has left its lock on the index; one that a dead engine left
     /// behind is waited out.
     async fn check_out(&self, what: &str, new: &NewWorktree, admin: &Path) -> PortResult<()> {
-        let free = || self.drop_old_index_lock(admin).map_err(|e| local(what, &e));
-        free()?;
-        // A checkout may call LFS, which uses the network.
-        let reset = ["reset", "--hard", "--quiet"];
-        let reset = self.network(&new.path, reset).await?;
-        let first = self.good_when_unlocked(&reset).await;
-        let done = match first {
-            Err(error) if error.stderr().contains("index.lock") => {
-                free()?;
-                self.runner.good(&reset).await
-            }
-            Ok(_) | Err(_) => first,
+        // The clone's filters work here, planted ones too: git-crypt and the like need them, and
+        // without a token they can do nothing that the agent could not. LFS, which needs the
+        // network, is told to wait.
+        let reset = self.call(&new.path, ["reset", "--hard", "--quiet"]);
+        let reset = reset
+            .within(self.settings.network_timeout)
+            .env("GIT_LFS_SKIP_SMUDGE", "1");
+        let locks = Self::locks(admin, self.common().await?, &new.branch);
+        self.good_when_unlocked(what, &reset, &locks).await?;
+        self.fill_lfs(what, &new.path).await
+    }
+
+    /// Submodules are fetched as the clone's configuration says, so without the token.
+    async fn fill_submodules(&self, what: &str, path: &Path) -> PortResult<()> {
+        let args = ["submodule", "--quiet", "update", "--init", "--recursive"];
+        let update = self.call(path, args).within(self.settings.network_timeout);
+        let Err(error) = self.runner.good(&update).await else {
+            return Ok(());
         };
-        done.map(drop).map_err(|e| local(what, &e))
+        let words = format!(
+            "{error}\nSubmodules are fetched without GITHUB_TOKEN, since an agent may have written \
+             their addresses; git needs a login of its own for them: `gh auth login`, then `gh auth \
+             setup-git`"
+        );
+        Err(PortError::refused(what, Refusal::Local, words))
     }
 
     /// git refuses a branch that another worktree has; so do we, naming it.
@@ -277,7 +299,10 @@ impl CliGit {
         // The empty old value: only if it does not exist.
         let old = tip.as_ref().map_or("", Sha::as_str);
         let update = self.in_clone(["update-ref", "--no-deref", &name, target.as_str(), old]);
-        self.runner.good(&update).await.map(|_| ()).map_err(failed)
+        let lock = [branch_lock(common, &new.branch)];
+        self.good_when_unlocked(what, &update, &lock)
+            .await
+            .map(drop)
     }
 
     /// Where the branch is to be: at `start`, or where it is if that is ahead.
@@ -342,21 +367,18 @@ impl CliGit {
             Place::Other(words) => return Err(in_the_way(&what, &words)),
         };
         let owner = place::owner(&admin).map_err(failed)?;
-        self.refuse_others(&what, owner.as_ref())?;
-        if let Some(owner) = owner {
-            // One that was never checked out looks as if every file had been deleted in it.
-            if owner.ready {
-                self.salvage(path, &admin, merged).await?;
-            }
-            // Forced, since what git would refuse for has just been saved.
-            let remove = self.in_clone(["worktree", "remove", "--force", "--force", "--"]);
-            self.runner
-                .good(&remove.arg(path))
-                .await
-                .map_err(|e| local(&what, &e))?;
-            self.delete_branch(&what, &owner.branch, merged).await?;
+        let owner = self.only_ours(&what, path, &admin, owner)?;
+        // One that was never checked out looks as if every file had been deleted in it.
+        if owner.ready {
+            self.salvage(path, &admin, merged).await?;
         }
-        Ok(())
+        // Forced, since what git would refuse for has just been saved.
+        let remove = self.in_clone(["worktree", "remove", "--force", "--force", "--"]);
+        self.runner
+            .good(&remove.arg(path))
+            .await
+            .map_err(|e| local(&what, &e))?;
+        self.delete_branch(&what, &owner.branch, merged).await
     }
 
     /// The folder is gone already; so goes git's registration of it, if it was ours.
@@ -394,10 +416,8 @@ impl CliGit {
         }
         // With the old value: a commit made meanwhile keeps the branch.
         let delete = self.in_clone(["update-ref", "-d", &name, merged.as_str()]);
-        self.runner
-            .good(&delete)
-            .await
-            .map_err(|e| local(what, &e))?;
+        let lock = [branch_lock(self.common().await?, branch)];
+        self.good_when_unlocked(what, &delete, &lock).await?;
         place::forget_intent(self.common().await?, branch).map_err(|e| local(what, &e))
     }
 }

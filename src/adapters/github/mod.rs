@@ -270,7 +270,7 @@ impl GitHub for GitHubAdapter {
         _proof: &ClaimProof,
         issue: IssueNumber,
         labels: &[String],
-    ) -> PortResult<()> {
+    ) -> PortResult<Vec<String>> {
         self.put_labels(issue, labels).await
     }
 

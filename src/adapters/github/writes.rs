@@ -27,6 +27,11 @@ struct WrittenAssignees {
 }
 
 #[derive(Deserialize)]
+struct WrittenLabel {
+    name: String,
+}
+
+#[derive(Deserialize)]
 struct WrittenComment {
     id: u64,
     #[serde(default)]
@@ -88,13 +93,17 @@ impl GitHubAdapter {
         Ok(written.body.unwrap_or_default())
     }
 
-    pub(super) async fn put_labels(&self, issue: IssueNumber, labels: &[String]) -> PortResult<()> {
+    pub(super) async fn put_labels(
+        &self,
+        issue: IssueNumber,
+        labels: &[String],
+    ) -> PortResult<Vec<String>> {
         let path = format!("/repos/{}/issues/{issue}/labels", self.slug);
         let what = format!("label issue #{issue}");
         let body = json!({ "labels": labels });
-        self.sender
-            .done(&self.write(&what, Method::POST, &path, Some(body)))
-            .await
+        let call = self.write(&what, Method::POST, &path, Some(body));
+        let all: Vec<WrittenLabel> = self.sender.json(&call).await?;
+        Ok(all.into_iter().map(|label| label.name).collect())
     }
 
     pub(super) async fn take_label(&self, issue: IssueNumber, label: &str) -> PortResult<()> {

@@ -342,6 +342,9 @@ impl Processes for RunHost {
         if let Some(container) = self.running().container.take() {
             container.remove();
         }
+        if let Some(containers) = &self.containers {
+            containers.clear();
+        }
         Ok(())
     }
 }

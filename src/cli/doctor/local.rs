@@ -5,11 +5,9 @@ use std::process::{Command, Stdio};
 
 use super::super::clone;
 use super::Finding;
+use crate::adapters::git::GIT_VERSION_MIN;
 use crate::config::{AgentConfig, RepoConfig};
 use crate::model::limits::DISK_FREE_BYTES_MIN;
-
-/// The oldest git with everything that is used.
-const GIT_MIN: (u32, u32) = (2, 31);
 
 #[expect(
     clippy::disallowed_methods,
@@ -28,7 +26,7 @@ fn ask(program: &str, arguments: &[&str], path: Option<&str>) -> Option<String> 
 
 /// Is git there, and new enough?
 pub fn git() -> Finding {
-    let wanted = format!("git {}.{} or newer", GIT_MIN.0, GIT_MIN.1);
+    let wanted = format!("git {}.{} or newer", GIT_VERSION_MIN.0, GIT_VERSION_MIN.1);
     let Some(text) = ask("git", &["--version"], None) else {
         return Finding::bad("git", "`git` is not found", format!("install {wanted}"));
     };
@@ -37,7 +35,9 @@ pub fn git() -> Finding {
         .split('.')
         .map_while(|part| part.parse::<u32>().ok());
     match (parts.next(), parts.next()) {
-        (Some(major), Some(minor)) if (major, minor) >= GIT_MIN => Finding::good("git", version),
+        (Some(major), Some(minor)) if (major, minor) >= GIT_VERSION_MIN => {
+            Finding::good("git", version)
+        }
         _ => Finding::bad(
             "git",
             format!("`{text}` is too old"),

@@ -72,6 +72,7 @@ fn write_state() {
 fn mirror_state() {
     let mut given = implementing(None);
     given.checkpoint.as_mut().unwrap().state.rev -= 1;
+    given.brought_by = Some("op");
     check(&given, "update checkpoint: the checkpoint is behind");
 }
 

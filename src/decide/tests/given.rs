@@ -16,7 +16,7 @@ use crate::model::comment::{LockBy, LockMarker, render_lock, render_mirrored_sta
 use crate::model::ids::{
     BranchName, ClaimId, CommentId, Epoch, IssueNumber, PrNumber, RefName, RepoId, Timestamp,
 };
-use crate::model::issue::{Association, Comment, Issue, Labelled};
+use crate::model::issue::{Association, BodyEdit, Comment, Issue, Labelled};
 use crate::model::local::{LocalFacts, Worktree};
 use crate::model::look::{BaseTip, Look};
 use crate::model::phase::Phase;
@@ -45,8 +45,12 @@ pub(super) struct Given {
     pub(super) state: Option<IssueState>,
     /// What stands where the state block should be.
     pub(super) damage: Option<String>,
-    /// The checkpoint comment.
+    /// The checkpoint comment. Where none is given, one speaks for a state that we wrote.
     pub(super) checkpoint: Option<Checkpoint>,
+    /// The block stands alone: no copy is made for it.
+    pub(super) alone: bool,
+    /// Who brought the block into the body, where that can be seen.
+    pub(super) brought_by: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +114,7 @@ pub(super) fn snapshot() -> Given {
         lease_first_seen: None,
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
+        trouble: None,
         order: Order::default(),
     };
     Given {
@@ -119,6 +124,8 @@ pub(super) fn snapshot() -> Given {
         state: None,
         damage: None,
         checkpoint: None,
+        alone: false,
+        brought_by: None,
     }
 }
 
@@ -366,10 +373,18 @@ impl Given {
         if let Some(damage) = &self.damage {
             body.insert_str(0, damage);
         }
+        if let Some(who) = self.brought_by {
+            seen.look.edits.push(BodyEdit {
+                id: "E_block".to_owned(),
+                editor: Some(person(who)),
+                edited_at: seen.look.at,
+                text: Some(body.clone()),
+            });
+        }
         if let Some(issue) = seen.look.issue.as_mut() {
             issue.body = body;
         }
-        if let Some(checkpoint) = &self.checkpoint {
+        if let Some(checkpoint) = &self.faithful() {
             let at = seen.look.at;
             seen.look.comments.insert(
                 0,
@@ -386,6 +401,26 @@ impl Given {
             );
         }
         seen
+    }
+
+    /// The checkpoint as ghswarm would have left it: the copy of a write is that write.
+    fn faithful(&self) -> Option<Checkpoint> {
+        if self.alone {
+            return self.checkpoint.clone();
+        }
+        match (&self.checkpoint, &self.state) {
+            (Some(checkpoint), Some(state)) if checkpoint.state.rev == state.rev => {
+                Some(Checkpoint {
+                    state: state.clone(),
+                    claim: checkpoint.claim.clone(),
+                })
+            }
+            (None, Some(state)) if state.rev > 0 && state.needs_witness() => Some(Checkpoint {
+                state: state.clone(),
+                claim: None,
+            }),
+            (checkpoint, _) => checkpoint.clone(),
+        }
     }
 
     fn checkpoint_text(&self, checkpoint: &Checkpoint) -> String {

@@ -88,6 +88,7 @@ fn explain_lists_the_guards_in_their_order() {
         "edits",
         "orders",
         "blocked",
+        "local",
         "trust",
         "spec",
         "backoff",

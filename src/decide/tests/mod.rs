@@ -1,11 +1,16 @@
 //! The core, tested by tables: what was seen goes in, and the decision is read as a sentence.
 
+mod believing;
 mod effects;
+mod forged_worlds;
 mod given;
 mod guards;
+mod orders;
 mod parts;
 mod phases;
+mod sandboxes;
 mod small_worlds;
+mod steps;
 mod whys;
 mod world;
 

@@ -119,6 +119,7 @@ pub(super) fn run_key(kind: RunKind) -> RunKey {
         epoch: Epoch(200),
         seq: 1,
         kind,
+        again: 0,
     }
 }
 

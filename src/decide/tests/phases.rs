@@ -143,6 +143,22 @@ fn commits_that_the_worktree_lacks_are_never_pushed_over() {
 }
 
 #[test]
+fn a_diff_that_may_not_leave_is_refused_with_the_place_where_it_is_mended() {
+    let given = in_phase(Phase::CreatePr).worktree().claimed();
+    let given = given.with(|given| given.seen.changed_paths = vec!["a/.env".to_owned()]);
+    check(&given, "write state: diff_refused");
+    let Decision::Do(effect, _) = given.decide() else {
+        panic!("it waits");
+    };
+    let Effect::WriteState(write) = *effect else {
+        panic!("{effect:?}");
+    };
+    let detail = write.state.blocked_detail.unwrap();
+    assert!(detail.contains("a/.env"), "{detail}");
+    assert!(detail.contains("`/trees/issue-42`"), "{detail}");
+}
+
+#[test]
 fn only_green_checks_at_the_very_head_are_merged() {
     let table: [(&[CheckOutcome], &str); 5] = [
         (&[Success, Skipped, Neutral], "merge: green and approved"),

@@ -26,7 +26,7 @@ const STRIDE: usize = if cfg!(debug_assertions) { 2003 } else { 31 };
 const LIFE_STRIDE: usize = if cfg!(debug_assertions) { 6007 } else { 101 };
 
 /// Effects in a row before the core has to wait for something.
-const CHAIN_MAX: usize = 30;
+pub(super) const CHAIN_MAX: usize = 30;
 
 /// Waits that the world answers before everything has to be over.
 const ANSWERS_MAX: usize = 15;
@@ -388,7 +388,7 @@ fn run_until_it_waits(given: &mut Given, trace: &mut String) -> Result<Decision,
 }
 
 /// Which of the worlds break a rule; the first world of each kind of breakage is told whole.
-fn all_worlds(stride: usize, judge: impl Fn(Given, &mut String) -> Result<(), String>) {
+pub(super) fn all_worlds(stride: usize, judge: impl Fn(Given, &mut String) -> Result<(), String>) {
     let mut wrong: std::collections::BTreeMap<String, (usize, String)> =
         std::collections::BTreeMap::new();
     for small in small_worlds(stride) {

@@ -206,6 +206,13 @@ fn run_going() {
 }
 
 #[test]
+fn sandbox_unavailable() {
+    let trouble = "no engine answers".to_owned();
+    let given = snapshot().with(|given| given.seen.local.sandbox_trouble = Some(trouble));
+    check(&given, "wait: no container to run in: no engine answers");
+}
+
+#[test]
 fn quarantined() {
     let mut status = failed();
     if let RunStatus::Ended(exit) = &mut status {
@@ -303,6 +310,7 @@ fn show_claim() {
 fn checkpoint_behind() {
     let mut given = implementing(None);
     given.checkpoint.as_mut().unwrap().state.rev -= 1;
+    given.brought_by = Some("op");
     check(&given, "update checkpoint: the checkpoint is behind");
 }
 

@@ -182,7 +182,7 @@ impl Given {
             self.state = Some(write.state.clone());
             self.damage = None;
         }
-        if write.mirror.is_some() || write.checkpoint_only {
+        if write.mirror.is_some() || write.checkpoint_only || write.state.needs_witness() {
             self.copy(write.state.clone());
         }
         self.seen.order = crate::decide::Order::default();

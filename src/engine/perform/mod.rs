@@ -7,6 +7,8 @@ mod run_spec;
 mod signals;
 mod write;
 
+pub(super) use write::READS_BACK;
+
 use crate::decide::view::View;
 use crate::decide::{Effect, Snapshot};
 use crate::model::claim::ClaimRecord;

@@ -14,7 +14,7 @@ use crate::ports::PortResult;
 use crate::ports::github::Look;
 
 use super::super::settings::RepoEngine;
-use super::Performed;
+use super::{Performed, stale};
 
 impl RepoEngine {
     pub(super) async fn perform_signals(
@@ -39,7 +39,7 @@ impl RepoEngine {
                 .add_assignee(&proof, issue.0, &seen.repo.operator)
                 .await?;
         }
-        self.place_labels(&proof, issue, signals).await?;
+        self.place_labels(seen, &proof, signals).await?;
         if let Some(mirror) = &signals.checkpoint {
             let text = self.checkpoint_text(seen, &mirror.state)?;
             let id = self
@@ -56,21 +56,49 @@ impl RepoEngine {
     /// All new labels first, in one request; then the old ones come off.
     async fn place_labels(
         &self,
+        seen: &Snapshot,
         proof: &ClaimProof,
-        issue: IssueNumber,
         signals: &Signals,
     ) -> PortResult<()> {
+        let issue = Self::number(seen)?;
         let claim = signals.label.then(|| self.policy.labels.claim.clone());
         let status = signals.status.as_ref().filter(|change| !change.present);
         let status = status.map(|change| self.policy.labels.of(&change.to));
-        let add: Vec<String> = claim.into_iter().chain(status).collect();
-        if !add.is_empty() {
-            self.world.github.add_labels(proof, issue, &add).await?;
-        }
+        let add: Vec<String> = claim.iter().chain(&status).cloned().collect();
+        self.add_unless_ordered(seen, proof, (&add, status.as_ref()))
+            .await?;
         for label in signals.status.iter().flat_map(|change| &change.remove) {
             self.world.github.remove_label(proof, issue, label).await?;
         }
         Ok(())
+    }
+
+    /// Puts labels on, `status` among them. A status label that we did not see is an order somebody gave
+    /// since our look: of two the last one counts, so ours comes off again before it hides the order.
+    async fn add_unless_ordered(
+        &self,
+        seen: &Snapshot,
+        proof: &ClaimProof,
+        (add, status): (&[String], Option<&String>),
+    ) -> PortResult<()> {
+        if add.is_empty() {
+            return Ok(());
+        }
+        let issue = Self::issue(seen)?;
+        let github = &self.world.github;
+        let all = github.add_labels(proof, issue.number, add).await?;
+        let known = |label: &String| issue.labels.contains(label) || add.contains(label);
+        let unseen = all
+            .iter()
+            .find(|label| self.policy.labels.status_of(label).is_some() && !known(label));
+        let (Some(unseen), Some(status)) = (unseen, status) else {
+            return Ok(());
+        };
+        github.remove_label(proof, issue.number, status).await?;
+        Err(stale(
+            "set the status label",
+            &format!("somebody set `{unseen}` meanwhile"),
+        ))
     }
 
     pub(super) async fn perform_status(
@@ -82,9 +110,8 @@ impl RepoEngine {
         let issue = Self::number(seen)?;
         if !change.present {
             let label = self.policy.labels.of(&change.to);
-            self.world
-                .github
-                .add_labels(&proof, issue, &[label])
+            let add = std::slice::from_ref(&label);
+            self.add_unless_ordered(seen, &proof, (add, Some(&label)))
                 .await?;
         }
         for label in &change.remove {

@@ -11,6 +11,10 @@ use super::super::settings::RepoEngine;
 use super::Performed;
 use super::signals::note_comment;
 
+/// Says of a write that GitHub took it and has another text. Where it always does, the text holds something
+/// that GitHub does not keep.
+pub(in crate::engine) const READS_BACK: &str = "the body reads back differently";
+
 /// Whether the issue is closed with the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closing {
@@ -75,7 +79,8 @@ impl RepoEngine {
         }
         if let Some(id) = write.mirror {
             note_comment(&mut look, seen, id, checkpoint);
-        } else if write.checkpoint_only {
+        } else if write.checkpoint_only || write.state.needs_witness() {
+            // Without a copy the block would not be believed.
             let id = self
                 .post_checkpoint(issue.number, &proof, None, &checkpoint)
                 .await?;
@@ -129,8 +134,5 @@ fn unproved(sent: &str, got: &str) -> PortError {
         .zip(got.bytes())
         .take_while(|(a, b)| a == b)
         .count();
-    PortError::unknown(
-        "write the state",
-        format!("the body reads back differently from byte {at} on"),
-    )
+    PortError::unknown("write the state", format!("{READS_BACK} from byte {at} on"))
 }

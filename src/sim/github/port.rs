@@ -334,10 +334,11 @@ impl GitHub for SimGitHub {
         _proof: &ClaimProof,
         issue: IssueNumber,
         labels: &[String],
-    ) -> PortResult<()> {
+    ) -> PortResult<Vec<String>> {
         let what = format!("label issue #{issue}");
         self.tell(Op::AddLabels, what, |world, ctx| {
-            world.put_labels(ctx, issue.0, labels)
+            world.put_labels(ctx, issue.0, labels)?;
+            Ok(world.issue(ctx.key, issue.0)?.labels.clone())
         })
         .await
     }

@@ -215,6 +215,9 @@ impl Git for SimGit {
     async fn worktree(&self, path: &Path, base: &BranchName) -> PortResult<Option<Worktree>> {
         let what = "look at the worktree";
         self.home.read(what, |state| {
+            if let Some(words) = &state.broken_worktrees {
+                return Err(refused(what, Refusal::Local, words));
+            }
             let Some(tree) = state.worktrees.get(path) else {
                 return Ok(None);
             };

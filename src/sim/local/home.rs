@@ -40,6 +40,7 @@ pub(super) struct State {
     pub(super) dead: bool,
     pub(super) offline: bool,
     pub(super) push_refusal: Option<String>,
+    pub(super) broken_worktrees: Option<String>,
 }
 
 /// A simulated home; clones are the same home.
@@ -182,6 +183,11 @@ impl SimHome {
     /// The remote refuses pushes with these words; `None`: no more.
     pub fn refuse_pushes(&self, words: Option<&str>) {
         self.with(|state| state.push_refusal = words.map(str::to_owned));
+    }
+
+    /// Worktrees cannot be looked at, and git says these words about it; `None`: they can again.
+    pub fn break_worktrees(&self, words: Option<&str>) {
+        self.with(|state| state.broken_worktrees = words.map(str::to_owned));
     }
 
     /// Somebody scribbles over the issue's `run.json`.

@@ -84,6 +84,7 @@ fn key(kind: RunKind) -> RunKey {
         epoch: Epoch(1),
         seq: 1,
         kind,
+        again: 0,
     }
 }
 

@@ -15,7 +15,7 @@ use super::{ok, proof, settings, setup, sha, status, with_headers};
 fn issue(number: u64, minute: u32) -> Value {
     json!({
         "number": number, "title": "t", "state": "open", "labels": [{ "name": "status: idle" }],
-        "assignees": [{ "login": "ann" }], "milestone": { "title": "m1" },
+        "assignees": [{ "login": "ann" }], "milestone": { "title": "m1", "number": 1 },
         "created_at": "2026-11-30T10:00:00Z",
         "updated_at": format!("2026-11-30T11:{minute:02}:00Z"),
     })

@@ -4,6 +4,7 @@
 
 mod configuration;
 mod issues;
+mod mutex;
 mod outside;
 mod usage;
 

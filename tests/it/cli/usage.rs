@@ -12,7 +12,7 @@ fn every_command_has_help_that_needs_nothing() {
     let machine = Machine::new();
     let commands = [
         "cycle", "loop", "run", "explain", "status", "history", "logs", "resume", "init", "config",
-        "doctor", "demo",
+        "doctor", "demo", "mutex",
     ];
     for command in commands {
         let page = machine.run(&[command, "--help"]);

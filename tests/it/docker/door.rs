@@ -22,6 +22,7 @@ fn job(home: &Home, shell: &str) -> ContainerJob {
             epoch: Epoch(1),
             seq: 1,
             kind: RunKind::Verify,
+            again: 0,
         },
         index: 0,
         folder,

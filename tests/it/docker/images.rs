@@ -18,8 +18,8 @@ pub fn busybox() -> &'static str {
 /// The same with git.
 pub fn with_git() -> &'static str {
     static MADE: OnceLock<()> = OnceLock::new();
-    MADE.get_or_init(|| import("ghswarm-test/git:2", |root| add(root, &which("git"))));
-    "ghswarm-test/git:2"
+    MADE.get_or_init(|| import("ghswarm-test/git:3", |root| add(root, &which("git"))));
+    "ghswarm-test/git:3"
 }
 
 /// Makes the image if it is not there.
@@ -70,7 +70,7 @@ fn import(name: &str, more: impl FnOnce(&Path)) {
         .spawn()
         .unwrap();
     let imported = Command::new("docker")
-        .args(["import", "-c", "ENV PATH=/bin:/usr/bin", "-", name])
+        .args(["import", "-c", "ENV PATH=/usr/bin:/bin", "-", name])
         .stdin(tar.stdout.unwrap())
         .output()
         .unwrap();
@@ -95,9 +95,12 @@ fn add(root: &Path, program: &Path) {
 }
 
 fn which(program: &str) -> PathBuf {
+    // The system's own, before one that may need more than it is linked with.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain([PathBuf::from("/bin")])
+    ["/usr/bin", "/bin"]
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(std::env::split_paths(&path))
         .map(|dir| dir.join(program))
         .find(|file| file.exists())
         .unwrap_or_else(|| panic!("{program} is not installed; the images are made of it"))

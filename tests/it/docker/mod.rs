@@ -103,6 +103,7 @@ impl Home {
                 epoch: Epoch(1000),
                 seq: 1,
                 kind: RunKind::Verify,
+                again: 0,
             },
             worktree: self.tree(),
             commands,

@@ -1,7 +1,8 @@
 //! The whole of ghswarm with verify steps in containers: the real binary, killed in the middle.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -74,6 +75,19 @@ fn assert_cleared(home: &Home) {
             .then_some(())
     });
     assert_eq!(docker(&["volume", "ls", "-q", "--filter", &label]), "");
+}
+
+/// An engine that is not there.
+const NOWHERE: &str = "unix:///nowhere/docker.sock";
+
+/// Cycles with the engine at `host` until a container is waited for; answers the report.
+fn waits(home: &Home, host: &str) -> String {
+    until("an issue that waits for a container", || {
+        let mut cycle = home.ghswarm(&["cycle", "--json"]);
+        let done = cycle.env("DOCKER_HOST", host).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        said.contains("sandbox_unavailable").then_some(said)
+    })
 }
 
 #[test]
@@ -151,16 +165,14 @@ fn without_an_engine_the_issue_waits_and_no_agent_is_paid() {
     let world = &boxed.world;
     let issue = world.open_issue("Do it", &body(STEPS));
     let home = world.home("one");
-    let mut cycle = home.ghswarm(&["cycle", "--wait", "--json"]);
-    cycle.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
-    let done = cycle.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(
-        said.contains("sandbox_unavailable") && said.contains("/nowhere/docker.sock"),
-        "{said}"
-    );
+    let said = waits(&home, NOWHERE);
+    assert!(said.contains("/nowhere/docker.sock"), "{said}");
     assert_eq!(world.agent_runs(), Vec::<String>::new());
-    assert_eq!(world.state(issue).total_agent_runs, 0);
+    let text = world.issue(issue).body;
+    assert!(
+        !text.contains("GHSWARM_STATE"),
+        "nothing was claimed: {text}"
+    );
     assert!(
         world
             .issue(issue)
@@ -183,15 +195,39 @@ fn an_engine_that_goes_away_after_the_agent_costs_no_second_agent_run() {
     home.cycle();
     world.until_begun("implement", 1);
     world.let_go("implement");
-    let mut cycle = home.ghswarm(&["cycle", "--wait", "--json"]);
-    cycle.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
-    let done = cycle.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(said.contains("sandbox_unavailable"), "{said}");
+    waits(&home, NOWHERE);
     home.to_done(world, issue);
     world.assert_done_once(issue);
     assert_eq!(world.agent_runs(), ["implement", "review"]);
     assert_eq!(world.state(issue).total_agent_runs, 2);
+}
+
+#[test]
+fn the_demo_verifies_in_a_container() {
+    if !engine_is_there() {
+        return;
+    }
+    let tmp = tempfile::tempdir().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_ghswarm"))
+        .args(["demo", "--json", "--keep", "--docker", images::busybox()])
+        .env("TMPDIR", tmp.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let line: serde_json::Value = serde_json::from_slice(&done.stdout).expect(&said);
+    assert_eq!(
+        (done.status.code(), &line["outcome"]),
+        (Some(0), &"done".into()),
+        "{said}"
+    );
+    let home = PathBuf::from(line["home"].as_str().unwrap()).join("home");
+    // Proved before the first step: the steps did run in containers.
+    let proved = fs::read_dir(home.join("runs"))
+        .unwrap()
+        .flatten()
+        .any(|repository| repository.path().join("containers-proved").exists());
+    assert!(proved, "{said}");
 }
 
 /// A registry that nobody reaches is no verdict about the work.
@@ -206,13 +242,8 @@ fn an_image_that_cannot_be_pulled_is_no_failed_verify() {
     });
     let issue = world.open_issue("Do it", &body("['true']"));
     let home = world.home("one");
-    let mut cycle = home.ghswarm(&["cycle", "--wait", "--json"]);
-    let done = cycle.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(
-        said.contains("sandbox_unavailable") && said.contains("`verify.sandbox.image`"),
-        "{said}"
-    );
+    let said = waits(&home, "");
+    assert!(said.contains("`verify.sandbox.image`"), "{said}");
     assert_eq!(world.agent_runs(), ["implement"]);
     let name = "localhost:1/ghswarm-test/none:1";
     docker(&["tag", images::busybox(), name]);

@@ -13,6 +13,7 @@ pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod planted;
 mod proxy;
 mod race;
 mod requests;

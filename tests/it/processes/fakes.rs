@@ -225,7 +225,12 @@ impl GitHub for LeaseGitHub {
     ) -> PortResult<String> {
         no("update issue")
     }
-    async fn add_labels(&self, _: &ClaimProof, _: IssueNumber, _: &[String]) -> PortResult<()> {
+    async fn add_labels(
+        &self,
+        _: &ClaimProof,
+        _: IssueNumber,
+        _: &[String],
+    ) -> PortResult<Vec<String>> {
         no("add labels")
     }
     async fn remove_label(&self, _: &ClaimProof, _: IssueNumber, _: &str) -> PortResult<()> {

@@ -71,6 +71,7 @@ impl Home {
                 epoch: Epoch(1000),
                 seq: 1,
                 kind: RunKind::Implement,
+                again: 0,
             },
             worktree: self.tree(),
             commands: commands.iter().enumerate().map(command).collect(),

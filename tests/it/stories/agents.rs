@@ -332,3 +332,43 @@ fn a_run_whose_supervisor_died_is_tried_again() {
     world.expect_done(issue);
     assert_eq!(world.agent.runs(RunKind::Implement), 2);
 }
+
+#[test]
+fn verify_steps_whose_supervisor_was_killed_are_repeated_and_no_agent_is_paid() {
+    let world = World::new();
+    world.agent.does(
+        RunKind::Verify,
+        1,
+        Performance::success().takes(Takes::ForEver),
+    );
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    let verify = world.agent.keys().pop().unwrap();
+    assert_eq!(verify.kind, RunKind::Verify);
+    world.a().home.kill_supervisor(&verify);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+    assert_eq!(world.agent.runs(RunKind::Verify), 2);
+    assert_eq!(world.state(issue).total_agent_runs, 2);
+}
+
+#[test]
+fn verify_steps_that_a_hold_label_ended_are_repeated_under_the_next_claim() {
+    let world = World::new();
+    world.agent.does(
+        RunKind::Verify,
+        1,
+        Performance::success().takes(Takes::ForEver),
+    );
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    world.labels(ANN, issue, "do-not-dispatch").settle();
+    assert_eq!(world.status(issue), ["status: idle"]);
+    world
+        .unlabels(ANN, issue, "do-not-dispatch")
+        .ci_is_green()
+        .settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+}

@@ -9,4 +9,5 @@ mod orders;
 mod pull_requests;
 mod spec;
 mod text;
+mod trouble;
 mod trust;

@@ -1,7 +1,10 @@
 //! People's labels are orders.
 
+use ghswarm::decide::Order;
+use ghswarm::engine::step::HowFar;
 use ghswarm::model::run::RunKind;
 use ghswarm::model::state::BlockedReason;
+use ghswarm::sim::github::Op;
 use ghswarm::sim::local::{Performance, Takes};
 
 use crate::world::{ANN, World};
@@ -137,4 +140,95 @@ fn an_issue_without_labels_of_ours_is_never_touched() {
     world.settle();
     assert_eq!(world.laws.effects(), 0);
     assert!(world.issue(issue).comments.is_empty());
+}
+
+#[test]
+fn an_order_given_right_before_our_own_label_is_not_lost() {
+    for (order, why) in [
+        ("status: blocked", "blocked_by_person"),
+        ("status: completed", "completed_by_person"),
+    ] {
+        let world = World::new();
+        let issue = world.opens_issue("Sell apples");
+        let repo = world.repo.clone();
+        world.a().door.right_before(Op::AddLabels, move || {
+            repo.add_label(ANN, issue, order).unwrap();
+        });
+        world.settle();
+        assert_eq!(world.a().why(issue), why, "{}", world.trace());
+        assert_eq!(world.agent.keys(), [], "{order}");
+        assert!(world.status(issue).contains(&order.to_owned()));
+        assert_eq!(world.leases(), Vec::<String>::new());
+        world.reads_everything();
+    }
+}
+
+#[test]
+fn an_order_given_right_before_the_idle_label_of_a_wait_is_not_lost() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    let repo = world.repo.clone();
+    let door = world.a().door.clone();
+    // The busy label comes first; the second one is that of the wait for the checks.
+    door.right_before(Op::OpenPr, {
+        let door = door.clone();
+        move || {
+            door.right_before(Op::AddLabels, move || {
+                repo.add_label(ANN, issue, "status: blocked").unwrap();
+            });
+        }
+    });
+    world.settle();
+    assert_eq!(world.blocked(issue), Some(BlockedReason::ByPerson));
+    assert_eq!(world.status(issue), ["status: blocked"]);
+    world.reads(issue, "by_person");
+}
+
+#[test]
+fn every_order_to_stop_leaves_one_status_label_and_no_claim_label() {
+    type Stop = fn(&World, u64) -> &World;
+    let stops: [(Stop, &[&str]); 3] = [
+        (
+            |w, n| w.labels(ANN, n, "do-not-dispatch"),
+            &["status: idle"],
+        ),
+        (|w, n| w.closes(ANN, n), &["status: idle"]),
+        (
+            |w, n| w.labels(ANN, n, "status: completed"),
+            &["status: completed"],
+        ),
+    ];
+    for (stop, left) in stops {
+        let (world, issue) = in_the_run();
+        stop(&world, issue).settle();
+        assert_eq!(world.status(issue), left);
+        assert!(!world.issue(issue).has_label("agent-claimed"));
+        assert_eq!(world.leases(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_home_that_died_right_after_closing_gives_the_lease_back_when_it_is_back() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    world.ci_says(issue, "test", "success");
+    let a = world.a();
+    let step_until = |over: &dyn Fn() -> bool| {
+        for _ in 0..40 {
+            if over() {
+                return;
+            }
+            world.wait(a.advance(issue, &Order::default(), HowFar::OneEffect));
+        }
+    };
+    step_until(&|| world.is_merged(issue));
+    world.ci_says_of_main("success");
+    step_until(&|| !world.issue(issue).open);
+    assert!(!world.issue(issue).open);
+    assert!(a.has_claim(issue), "it died before it gave the lease back");
+    a.restart();
+    world.settle();
+    world.expect_done(issue);
+    assert_eq!(world.leases(), Vec::<String>::new());
 }

@@ -1,8 +1,8 @@
 //! Pull requests that people touch.
 
 use ghswarm::model::state::BlockedReason;
-use ghswarm::sim::github::Draft;
 use ghswarm::sim::github::model::PrStanding;
+use ghswarm::sim::github::{Draft, Op};
 
 use crate::world::{ANN, World};
 
@@ -163,4 +163,19 @@ fn work_that_lies_on_our_branch_already_is_gone_on_from() {
             .unwrap()
             .is_some()
     );
+}
+
+#[test]
+fn a_pull_request_closed_right_before_the_merge_asks_the_person_once() {
+    let (world, issue) = with_a_pull_request();
+    let (repo, pr) = (world.repo.clone(), world.pr(issue));
+    world.a().door.right_before(Op::MergePr, move || {
+        repo.close_pr("bob", pr).unwrap();
+    });
+    world.ci_says(issue, "test", "success").settle();
+    assert_eq!(world.blocked(issue), Some(BlockedReason::PrClosed));
+    world.reads(issue, "pr_closed");
+    let said = world.issue(issue).comments;
+    let refused = |body: &str| body.contains("merge_refused");
+    assert!(!said.iter().any(|comment| refused(&comment.body)));
 }

@@ -173,7 +173,7 @@ impl GitHub for Door {
         proof: &ClaimProof,
         issue: IssueNumber,
         labels: &[String],
-    ) -> PortResult<()> {
+    ) -> PortResult<Vec<String>> {
         let inner = self.knock_with(Op::AddLabels, proof)?;
         inner.add_labels(proof, issue, labels).await
     }

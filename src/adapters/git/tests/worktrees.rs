@@ -340,8 +340,7 @@ async fn a_worktree_that_a_crash_left_half_made_is_finished() {
     git_here.add_worktree(&new).await.unwrap();
     assert!(new.path.join("file.txt").exists());
     // Cut off in the middle of the checkout.
-    let admin = git_here.our_admin(&new.path, "test").await.unwrap();
-    let owner = place::owner(&admin).unwrap().unwrap();
+    let (admin, owner) = git_here.our_admin(&new.path, "test").await.unwrap();
     place::write_owner(
         &admin,
         &place::Owner {

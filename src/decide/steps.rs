@@ -1,0 +1,127 @@
+//! Set-up and verify steps: runs that cost no agent. One that was cut off from outside (its supervisor was
+//! killed, the machine went down) says nothing about the work, so it is begun again and nothing is paid.
+
+use crate::model::limits::STEP_REPEATS_MAX;
+use crate::model::run::{RunExit, RunFacts, RunKey, RunKind, RunStatus};
+use crate::model::state::BlockedReason;
+
+use super::effect::Effect;
+use super::runs::{failure_text, going, start};
+use super::view::View;
+use super::{Decision, Why, sandboxes};
+
+/// How such a run stands.
+enum Standing<'a> {
+    /// It is to be started, under this key.
+    Next(RunKey),
+    /// It goes on.
+    Going(Decision),
+    Succeeded,
+    Failed(&'a RunFacts, &'a RunExit),
+    /// Nothing of it ran, since there was no container for it: it is to be started, in a while.
+    NeverBegan(RunKey, &'a RunExit),
+    /// Every repetition was cut off, the last one like this.
+    CutOff(String),
+}
+
+/// The run `first`, or the repetition of it that counts.
+fn standing<'a>(view: &View<'a>, first: &RunKey) -> Standing<'a> {
+    let mut last = String::new();
+    for again in 0..=STEP_REPEATS_MAX {
+        let key = RunKey {
+            again,
+            ..first.clone()
+        };
+        match view.run(&key).map(|run| (run, &run.status)) {
+            None | Some((_, RunStatus::Reserved)) => return Standing::Next(key),
+            Some((_, RunStatus::Running { since, frozen })) => {
+                return Standing::Going(going(&key, *since, *frozen));
+            }
+            Some((_, RunStatus::Ended(exit))) if exit.success() => return Standing::Succeeded,
+            Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
+                return Standing::NeverBegan(key, exit);
+            }
+            Some((run, RunStatus::Ended(exit))) if exit.was_cut_off() => {
+                last = failure_text(run, exit);
+            }
+            Some((run, RunStatus::Ended(exit))) => return Standing::Failed(run, exit),
+        }
+    }
+    let times = STEP_REPEATS_MAX + 1;
+    Standing::CutOff(format!(
+        "{last}, {times} times in a row, without saying anything about the work"
+    ))
+}
+
+/// Prepares a new worktree.
+pub(super) fn set_up(view: &View<'_>) -> Option<Decision> {
+    if !view.policy.setup || view.worktree().is_some_and(|tree| tree.set_up) {
+        return None;
+    }
+    let proof = view.proof()?;
+    let key = RunKey {
+        issue: view.issue.number,
+        epoch: proof.epoch(),
+        seq: view.state.attempt,
+        kind: RunKind::Setup,
+        again: 0,
+    };
+    let what = "the worktree is set up";
+    Some(match standing(view, &key) {
+        Standing::Next(key) => start(view, &key),
+        Standing::Going(decision) => decision,
+        Standing::NeverBegan(key, exit) => {
+            sandboxes::wait_to_retry(view, exit).unwrap_or_else(|| start(view, &key))
+        }
+        Standing::Succeeded => Decision::act(Effect::MarkSetUp, Why::Next { what }),
+        Standing::Failed(run, exit) => {
+            view.block(BlockedReason::SetupFailed, failure_text(run, exit))
+        }
+        Standing::CutOff(detail) => view.block(BlockedReason::SetupFailed, detail),
+    })
+}
+
+/// How far the verify steps that follow a run are.
+pub(super) enum Verified {
+    /// They succeeded, or there are none.
+    Yes,
+    /// They have to be started or waited for, or cannot be run here.
+    NotYet(Decision),
+    /// They failed; this is how, for people.
+    No(String),
+}
+
+/// The key of the verify run that belongs to a run's attempt.
+pub(super) fn verify_key(run: &RunKey) -> RunKey {
+    RunKey {
+        kind: RunKind::Verify,
+        ..run.clone()
+    }
+}
+
+/// Carries the verify steps that follow a run.
+pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
+    if !view.has_verify_steps() {
+        return Verified::Yes;
+    }
+    match standing(view, &verify_key(&run.key)) {
+        Standing::Next(key) => Verified::NotYet(start_steps(view, &key)),
+        Standing::NeverBegan(key, exit) => {
+            let wait = sandboxes::wait_to_retry(view, exit);
+            Verified::NotYet(wait.unwrap_or_else(|| start_steps(view, &key)))
+        }
+        Standing::Going(decision) => Verified::NotYet(decision),
+        Standing::Succeeded => Verified::Yes,
+        Standing::Failed(run, exit) => Verified::No(failure_text(run, exit)),
+        // Another agent run would change nothing about it.
+        Standing::CutOff(detail) => {
+            Verified::NotYet(view.block(BlockedReason::VerifyFailed, detail))
+        }
+    }
+}
+
+fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
+    sandboxes::missing(view)
+        .or_else(|| view.before_run())
+        .unwrap_or_else(|| start(view, key))
+}

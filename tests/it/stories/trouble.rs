@@ -1,0 +1,117 @@
+//! What fails on this machine again and again, and who says so.
+
+use ghswarm::decide::Order;
+use ghswarm::engine::step::HowFar;
+use ghswarm::model::limits::TROUBLE_WAIT_MAX;
+use ghswarm::model::run::RunKind;
+use ghswarm::model::state::BlockedReason;
+use ghswarm::sim::github::{Asked, Fault, FaultPlan, Op};
+use ghswarm::sim::local::{FaultPoints, LocalFault, LocalOp, Performance, Takes};
+
+use crate::world::World;
+
+/// Cycles while hours go by.
+fn hours_go_by(world: &World) {
+    for _ in 0..8 {
+        world.run_until_waits();
+        world.pass(TROUBLE_WAIT_MAX + std::time::Duration::from_secs(1));
+    }
+}
+
+fn resume(world: &World, issue: u64) {
+    let order = Order {
+        resume: true,
+        ..Order::default()
+    };
+    world.wait(world.a().advance(issue, &order, HowFar::UntilItWaits));
+}
+
+#[test]
+fn a_worktree_that_cannot_be_looked_at_blocks_after_some_tries_and_resumes() {
+    let world = World::new();
+    world.agent.does(
+        RunKind::Implement,
+        1,
+        Performance::success().takes(Takes::ForEver),
+    );
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    world.a().home.break_worktrees(Some("`.git` is gone"));
+    world.run_until_waits();
+    assert_eq!(world.blocked(issue), None, "once may be an accident");
+    assert_eq!(world.a().why(issue), "trouble");
+    hours_go_by(&world);
+    assert_eq!(world.blocked(issue), Some(BlockedReason::WorktreeFailed));
+    assert_eq!(world.status(issue), ["status: blocked"]);
+    assert_eq!(world.a().home.live_runs(), []);
+    let said = world.reads(issue, "worktree_failed");
+    assert!(
+        said.contains("`.git` is gone") && said.contains("ghswarm resume 1"),
+        "{said}"
+    );
+
+    // The cause is still there: it stays blocked, and nothing is said twice.
+    resume(&world, issue);
+    hours_go_by(&world);
+    assert_eq!(world.blocked(issue), Some(BlockedReason::WorktreeFailed));
+
+    world.a().home.break_worktrees(None);
+    resume(&world, issue);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(
+        world
+            .a()
+            .engine()
+            .trouble(ghswarm::model::ids::IssueNumber(issue)),
+        None
+    );
+}
+
+#[test]
+fn the_count_of_failures_survives_a_restart() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    world.a().home.break_worktrees(Some("not a directory"));
+    for _ in 0..4 {
+        world.run_until_waits();
+        world.a().restart();
+        world.minutes(16);
+    }
+    assert_eq!(world.blocked(issue), Some(BlockedReason::WorktreeFailed));
+    world.reads(issue, "worktree_failed");
+}
+
+#[test]
+fn a_run_that_cannot_be_started_blocks_after_some_tries() {
+    let full = |_, op| (op == LocalOp::ReserveRun).then_some(LocalFault::Refuse);
+    let world = World::failing(FaultPoints::ask(full), |_| {});
+    let issue = world.opens_issue("Sell apples");
+    hours_go_by(&world);
+    assert_eq!(world.blocked(issue), Some(BlockedReason::WorktreeFailed));
+    world.reads(issue, "worktree_failed");
+    assert_eq!(world.leases(), Vec::<String>::new());
+    world.points.stop();
+    resume(&world, issue);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+}
+
+#[test]
+fn what_does_not_answer_is_left_alone_for_longer_and_longer() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    let looks = || world.a().door.passed().looks;
+    let down = |asked: &Asked| (asked.op == Op::Look).then_some(Fault::RefuseBefore(503));
+    world.sim().set_faults(FaultPlan::ask(down));
+    let mut tried = Vec::new();
+    for _ in 0..40 {
+        let before = looks();
+        world.run_until_waits();
+        tried.push(looks() > before);
+        world.pass(std::time::Duration::from_secs(60));
+    }
+    let times = tried.iter().filter(|looked| **looked).count();
+    assert!((4..=9).contains(&times), "{tried:?}");
+    assert_eq!(world.status(issue), ["status: idle"], "time may mend it");
+}
