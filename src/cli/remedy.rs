@@ -7,6 +7,7 @@ use crate::model::labels::LabelNames;
 
 /// What a person can do about the reason; `None`: nothing is needed, it goes on by itself.
 // One exhaustive match
+#[expect(clippy::too_many_lines, reason = "an answer for each reason")]
 pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<String> {
     let text = match why {
         Why::IssueGone => "give the number of an issue of this repository".to_owned(),

@@ -1,6 +1,7 @@
 //! Where the engine is: `DOCKER_HOST`, the docker context, or one of the usual sockets. The Docker CLI
 //! knows all of that; its API client does not.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -139,12 +140,17 @@ fn context(folder: &Path, chosen: Option<String>) -> Option<String> {
 }
 
 /// Contexts are kept under the hash of their name.
+fn context_file(folder: &Path, name: &str) -> PathBuf {
+    let digest = Sha256::digest(name.as_bytes());
+    let hash = digest.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    folder.join("contexts/meta").join(hash).join("meta.json")
+}
+
 fn context_host(folder: &Path, name: &str) -> Result<String, String> {
-    let hash: String = Sha256::digest(name.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let file = folder.join("contexts/meta").join(hash).join("meta.json");
+    let file = context_file(folder, name);
     let trouble = |error: &dyn std::fmt::Display| {
         format!(
             "the docker context `{name}` cannot be read (`{}`: {error}). Choose another one: docker \
@@ -195,11 +201,8 @@ mod tests {
     /// A folder as the Docker CLI keeps it, with one context.
     fn docker_folder(host: &str, current: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        // sha256 of `away`
-        let hash: String = Sha256::digest(b"away")
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        // The hash of `away`, as the Docker CLI spells it.
+        let hash = "378ce56a9d146d5174c89d1c0353d7f8e2244e89bb83935a5b1bdcf5e74b4e7f";
         let meta = dir.path().join("contexts/meta").join(hash);
         fs::create_dir_all(&meta).unwrap();
         let text = format!(

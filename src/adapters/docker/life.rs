@@ -397,13 +397,13 @@ async fn wait(engine: &Engine, id: &str) -> PortResult<ChildEnd> {
 
 async fn look(engine: &Engine, id: &str) -> PortResult<Found> {
     match engine.docker.inspect_container(id, None).await {
-        Ok(found) => Ok(read(found.state.unwrap_or_default())),
+        Ok(found) => Ok(read(&found.state.unwrap_or_default())),
         Err(error) if status(&error) == Some(404) => Ok(Found::Nothing),
         Err(error) => Err(away("look at the container", &error)),
     }
 }
 
-fn read(state: ContainerState) -> Found {
+fn read(state: &ContainerState) -> Found {
     let words = state.status.map(|status| status.to_string());
     let over = matches!(words.as_deref(), Some("exited" | "dead"));
     if !over {

@@ -241,29 +241,27 @@ fn away(what: &str, error: &Error) -> PortError {
 
 /// The engine's words, without the client's.
 fn words(error: &Error) -> String {
-    match error {
-        Error::DockerResponseServerError { message, .. } => message.trim().to_owned(),
-        Error::DockerStreamError { error } => error.trim().to_owned(),
-        other => {
-            let mut text = other.to_string();
-            let mut source = std::error::Error::source(other);
-            while let Some(cause) = source {
-                let cause_text = cause.to_string();
-                if !text.contains(&cause_text) {
-                    text = format!("{text}: {cause_text}");
-                }
-                source = cause.source();
-            }
-            text
-        }
+    if let Error::DockerResponseServerError { message, .. } = error {
+        return message.trim().to_owned();
     }
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// The engine's status code.
 fn status(error: &Error) -> Option<u16> {
-    match error {
-        Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
-        _ => None,
+    if let Error::DockerResponseServerError { status_code, .. } = error {
+        Some(*status_code)
+    } else {
+        None
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) async fn create_container(
 /// What the engine refuses at this point, the configuration asked for.
 pub(super) fn cannot(job: &ContainerJob, what: &str, error: &bollard::errors::Error) -> PortError {
     match status(error) {
-        Some(400..=499 | 500) => {
+        Some(400..=500) => {
             let message = format!(
                 "the engine refuses `{}`: {}",
                 job.sandbox.config,

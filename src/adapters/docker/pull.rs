@@ -1,6 +1,6 @@
 //! Images: is it there, and how it comes. Says how far it is, in lines for the run's log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bollard::query_parameters::CreateImageOptionsBuilder;
 use futures_util::StreamExt as _;
@@ -19,15 +19,15 @@ pub(super) async fn ensure(
 ) -> PortResult<String> {
     match sandbox.pull {
         Pull::Never => needed(engine, sandbox).await,
-        Pull::Missing => match local(engine, &sandbox.image).await? {
-            Some(id) => Ok(id),
-            None => {
-                pull(engine, &sandbox.image, say)
-                    .await
-                    .map_err(|error| cannot_pull(sandbox, &error))?;
-                needed(engine, sandbox).await
+        Pull::Missing => {
+            if let Some(id) = local(engine, &sandbox.image).await? {
+                return Ok(id);
             }
-        },
+            pull(engine, &sandbox.image, say)
+                .await
+                .map_err(|error| cannot_pull(sandbox, &error))?;
+            needed(engine, sandbox).await
+        }
         Pull::Always => {
             let pulled = pull(engine, &sandbox.image, say).await;
             match (pulled, local(engine, &sandbox.image).await?) {
@@ -100,7 +100,7 @@ async fn pull(
         .patient
         .create_image(Some(options.build()), None, None);
     let mut stream = std::pin::pin!(stream);
-    let (mut layers, mut done) = (BTreeMap::new(), BTreeSet::new());
+    let (mut layers, mut done) = (BTreeSet::new(), BTreeSet::new());
     while let Some(news) = stream.next().await {
         let news = news.map_err(|error| words(&error))?;
         let Some(layer) = news.id.filter(|layer| *layer != tag) else {
@@ -108,7 +108,7 @@ async fn pull(
         };
         let state = news.status.unwrap_or_default();
         let complete = matches!(state.as_str(), "Pull complete" | "Already exists");
-        layers.insert(layer.clone(), ());
+        layers.insert(layer.clone());
         if complete && done.insert(layer) {
             say(&format!("pulled {} of {} layers", done.len(), layers.len()));
         }

@@ -51,13 +51,13 @@ pub(super) fn adopt(starter: &start::Starter<'_>, folder: &RunFolder) -> PortRes
         .map_err(wrong)?;
     lock.lock().map_err(wrong)?;
     // Somebody else may have been first.
-    let started = if goes_on(folder).map_err(wrong)? {
+    let followed = if goes_on(folder).map_err(wrong)? {
         follow(starter, folder).map(Some)
     } else {
         Ok(None)
     };
     let _ = lock.unlock();
-    started
+    followed
 }
 
 fn follow(starter: &start::Starter<'_>, folder: &RunFolder) -> PortResult<Child> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{check, good, with};
-use crate::model::sandbox::{Network, Pull, User, place_of};
+use crate::model::sandbox::{Caps, Network, Pull, User, place_of};
 
 #[test]
 fn steps_run_on_the_host_unless_a_driver_is_named() {
@@ -26,7 +26,7 @@ fn one_sandbox_holds_for_all_steps_with_the_defaults_of_its_keys() {
             (Pull::Missing, Network::Default)
         );
         assert_eq!(sandbox.user, User::Auto);
-        assert_eq!(sandbox.caps, Default::default());
+        assert_eq!(sandbox.caps, Caps::default());
         assert_eq!(place.clocks.total, Duration::from_secs(7200));
     }
 }

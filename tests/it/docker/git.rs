@@ -19,7 +19,7 @@ fn git(dir: &Path, words: &[&str]) {
 /// A home whose worktree is one of a real repository.
 fn home() -> Option<Home> {
     let mut home = Home::new()?;
-    home.sandbox.image = images::with_git().to_owned();
+    images::with_git().clone_into(&mut home.sandbox.image);
     let clone = home.dir.path().join("clone");
     fs::create_dir(&clone).unwrap();
     git(&clone, &["init", "-q", "-b", "main"]);

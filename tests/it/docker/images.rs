@@ -57,7 +57,7 @@ fn import(name: &str, more: impl FnOnce(&Path)) {
         }
     }
     more(root);
-    let tar = Command::new("tar")
+    let mut tar = Command::new("tar")
         .args([
             "-C",
             root.to_str().unwrap(),
@@ -71,9 +71,10 @@ fn import(name: &str, more: impl FnOnce(&Path)) {
         .unwrap();
     let imported = Command::new("docker")
         .args(["import", "-c", "ENV PATH=/usr/bin:/bin", "-", name])
-        .stdin(tar.stdout.unwrap())
+        .stdin(tar.stdout.take().unwrap())
         .output()
         .unwrap();
+    assert!(tar.wait().unwrap().success());
     assert!(imported.status.success(), "{imported:?}");
     docker(&["image", "inspect", name]);
 }
