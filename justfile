@@ -37,6 +37,10 @@ docker-kill ROUNDS="100":
 interleave:
     GHSWARM_STRIDE=1 cargo test --test it interleave::
 
+# Every write of every kind of life fails once (every twelfth in the suite, but for plain lives).
+crash:
+    GHSWARM_STRIDE=1 cargo test --test it crash::
+
 # Random worlds on the simulated GitHub, many new ones (a handful of known ones in the suite).
 random ROUNDS="200":
     GHSWARM_SEED=$(date +%s) GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it random:: -- --nocapture

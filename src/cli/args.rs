@@ -203,7 +203,10 @@ pub struct LogsOptions {
     /// Go on until the run has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// This run, as `ghswarm logs` and messages name it: `N/EPOCH-SEQ-KIND`
+    /// List the runs instead, oldest first: key, when, how it ended, what ran
+    #[arg(short, long, conflicts_with = "follow")]
+    pub list: bool,
+    /// This run, as `ghswarm logs N --list` names it: `N/EPOCH-SEQ-KIND`
     #[arg(long, value_name = "KEY")]
     pub run: Option<RunKey>,
     /// The repository's alias, where the configuration has several

@@ -38,7 +38,7 @@ impl Watch for Lines {
 pub fn line(report: &IssueReport) -> String {
     let phase = report.phase.map_or("?", crate::model::phase::Phase::name);
     let next = report.until.map_or_else(String::new, |until| {
-        format!(", next look {}", until.format("%H:%M:%S"))
+        format!(", next look {}", until.format("%H:%M:%S UTC"))
     });
     let (issue, outcome, why) = (report.issue, report.outcome, &report.why);
     let said = said(outcome, why);

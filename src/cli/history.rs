@@ -45,8 +45,14 @@ fn read(repository: &RepoConfig, options: &HistoryOptions) -> Result<Vec<Event>,
         return Ok(Vec::new());
     };
     // Reading must not make the file.
-    if !path.exists() {
-        return Ok(Vec::new());
+    match path.try_exists() {
+        Ok(true) => {}
+        Ok(false) => return Ok(Vec::new()),
+        Err(error) => {
+            let what = format!("cannot look for the history `{}`", path.display());
+            return Err(CommandError::outside(what, error)
+                .hint("choose another place for it: `event_db`, or GHSWARM_HOME=PATH"));
+        }
     }
     let query = EventQuery {
         repository: Some(repository.alias.clone()),
@@ -64,7 +70,7 @@ fn read(repository: &RepoConfig, options: &HistoryOptions) -> Result<Vec<Event>,
 }
 
 fn line(event: &Event) -> String {
-    let at = event.at.format("%Y-%m-%d %H:%M:%S").to_string();
+    let at = event.at.format("%Y-%m-%d %H:%M:%S UTC").to_string();
     let issue = event
         .issue
         .map_or_else(String::new, |issue| format!(" #{issue}"));

@@ -1,4 +1,5 @@
-//! `logs N`: the output of an issue's newest runs, from this home's run folders. It asks nobody else.
+//! `logs N`: the output of an issue's newest runs, or the list of all of them, from this home's run
+//! folders. It asks nobody else.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -14,7 +15,7 @@ use super::{select, wiring};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::processes::ProcessRuns;
 use crate::model::comment::strip_ansi;
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::clock::Clock as _;
 use crate::ports::runs::Runs as _;
@@ -38,6 +39,15 @@ pub async fn logs(env: &Env, args: &Args, options: &LogsOptions) -> Result<ExitC
         ));
     }
     let runs = of_issue(&root, &repository.alias, issue)?;
+    if options.list && !runs.is_empty() {
+        for run in runs
+            .iter()
+            .filter(|run| options.run.as_ref().is_none_or(|key| run.key == *key))
+        {
+            output::data(&entry(run));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let wanted = choose(&runs, options.run.as_ref());
     let Some(newest) = wanted.last() else {
         return Err(nothing(options, &runs, &root));
@@ -101,6 +111,25 @@ fn choose<'a>(runs: &'a [RunFacts], named: Option<&RunKey>) -> Vec<&'a RunFacts>
         None => Some((run.key.epoch, run.key.seq)) == newest,
     };
     runs.iter().filter(wanted).collect()
+}
+
+/// One run as a line: key, what it ran, when and how it ended.
+fn entry(run: &RunFacts) -> String {
+    let time = |at: Timestamp| at.format("%Y-%m-%d %H:%M:%S UTC").to_string();
+    let when = match &run.status {
+        RunStatus::Reserved => "-".to_owned(),
+        RunStatus::Running { since, .. } => time(*since),
+        RunStatus::Ended(exit) => time(exit.started_at),
+    };
+    let how = match &run.status {
+        RunStatus::Reserved | RunStatus::Running { .. } => in_words(&run.status),
+        RunStatus::Ended(exit) => {
+            let took = (exit.ended_at - exit.started_at).num_seconds().max(0);
+            format!("{} after {took}s", in_words(&run.status))
+        }
+    };
+    let (key, label) = (run.key.to_string(), &run.label);
+    format!("{key:<28} {when:<23} {how:<28} {label}")
 }
 
 /// Go on until the run has ended?

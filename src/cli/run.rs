@@ -102,7 +102,9 @@ fn check(
         )
         .hint("let it end, then run the command again")),
         StepOutcome::Trouble(error) => Err(refused(error, &engine.settings.alias)),
-        StepOutcome::Finished(_) | StepOutcome::Waits { .. } | StepOutcome::Stepped(_) => Ok(()),
+        StepOutcome::Finished(_) | StepOutcome::Waits { .. } | StepOutcome::Stepped { .. } => {
+            Ok(())
+        }
     }
 }
 

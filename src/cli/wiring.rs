@@ -182,7 +182,7 @@ fn refusal(error: &PortError, what: String) -> CommandError {
         Some(Refusal::Local) => {
             "this machine refused, not GitHub: mend what the cause names, then run the command again"
         }
-        _ => "check the network and `github.api_url`, then run the command again",
+        _ => "check the network, `github.api_url` and HTTPS_PROXY, then run the command again",
     };
     CommandError::outside(what, error.clone()).hint(hint)
 }

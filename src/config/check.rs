@@ -6,8 +6,8 @@ use super::near::nearest;
 use super::problem::{Fault, Position, Problems};
 use super::tree::{Map, Node, Value};
 use super::values::{
-    check_command, check_text, is_variable, meant_boolean, parse_number, parse_switch, parse_time,
-    parse_whole,
+    check_command, check_placeholders, check_text, has_foreign_marks, is_variable, meant_boolean,
+    parse_number, parse_switch, parse_time, parse_whole,
 };
 
 /// Checks a mapping against its keys. `path` is where it stands, for messages.
@@ -129,7 +129,7 @@ fn check_key(node: &Node, key: &Key, path: &Path<'_>, problems: &mut Problems) {
         Kind::Switch
         | Kind::Count(..)
         | Kind::Number
-        | Kind::Time(_)
+        | Kind::Time(..)
         | Kind::Word(_)
         | Kind::Approval
         | Kind::EnvClear
@@ -195,9 +195,15 @@ fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Fault> {
         Kind::Number if parse_number(node).is_none() => {
             Err(wrong(name, "a number of 0 or more", node))
         }
-        Kind::Time(min_ms) => match parse_time(node) {
-            Some(time) if time.as_millis() >= u128::from(min_ms) => Ok(()),
-            Some(_) => Err(wrong(name, &format!("{min_ms} ms or longer"), node)),
+        Kind::Time(min_ms, max_ms) => match parse_time(node) {
+            Some(time) if time.as_millis() < u128::from(min_ms) => {
+                Err(wrong(name, &format!("{min_ms} ms or longer"), node))
+            }
+            Some(time) if time.as_millis() > u128::from(max_ms) => {
+                let most = in_units(max_ms);
+                Err(wrong(name, &format!("{most} or shorter"), node))
+            }
+            Some(_) => Ok(()),
             None => Err(wrong(name, "a time", node)
                 .hint("write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`")),
         },
@@ -224,6 +230,14 @@ fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Fault> {
         | Kind::Optional(_)
         | Kind::Verify(..)
         | Kind::Named(_) => Ok(()),
+    }
+}
+
+/// A limit as it would be written.
+fn in_units(millis: u64) -> String {
+    match millis / 3_600_000 {
+        hours if hours % 24 == 0 => format!("{}d", hours / 24),
+        hours => format!("{hours}h"),
     }
 }
 
@@ -256,6 +270,8 @@ fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
             let relative = matches!(rule, Rule::Path | Rule::PathOrOff) && !text.is_empty();
             Err(if relative {
                 fault.hint("write the path from `/` on")
+            } else if rule == Rule::Glob && has_foreign_marks(text) {
+                fault.hint("write one pattern for each path; `?` stands for any one character")
             } else {
                 fault
             })
@@ -292,10 +308,13 @@ fn check_commands(node: &Node, name: &str, problems: &mut Problems) {
     for item in items {
         let fault = match item.text() {
             None => Some(wrong_kind(name, "a command line or a list of them", item)),
-            Some(text) => check_command(text).err().map(|fault| Fault {
-                message: format!("`{name}` {}", fault.message),
-                ..fault
-            }),
+            Some(text) => check_command(text)
+                .and_then(|()| check_placeholders(item, text))
+                .err()
+                .map(|fault| Fault {
+                    message: format!("`{name}` {}", fault.message),
+                    ..fault
+                }),
         };
         if let Some(fault) = fault {
             problems.add(item.at, fault);

@@ -30,7 +30,7 @@ fn read_all(keys: &'static [Key], read: &mut BTreeMap<&'static str, Node>) {
             Kind::Switch
             | Kind::Count(..)
             | Kind::Number
-            | Kind::Time(_)
+            | Kind::Time(..)
             | Kind::Word(_)
             | Kind::Approval
             | Kind::EnvClear
@@ -78,7 +78,7 @@ pub(super) fn fill(node: &mut Node, keys: &[Key]) {
             Kind::Switch
             | Kind::Count(..)
             | Kind::Number
-            | Kind::Time(_)
+            | Kind::Time(..)
             | Kind::Word(_)
             | Kind::Approval
             | Kind::EnvClear

@@ -174,7 +174,7 @@ pub(super) fn expand_homes(node: &mut Node, keys: &[Key], homes: &Homes, problem
             Kind::Switch
             | Kind::Count(..)
             | Kind::Number
-            | Kind::Time(_)
+            | Kind::Time(..)
             | Kind::Word(_)
             | Kind::Approval
             | Kind::EnvClear

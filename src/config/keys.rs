@@ -16,8 +16,8 @@ pub(super) enum Kind {
     Count(i64, i64),
     /// A number that need not be whole, 0 or more.
     Number,
-    /// Seconds, or a number with a unit; at least so many milliseconds.
-    Time(u64),
+    /// Seconds, or a number with a unit; milliseconds, both ends included.
+    Time(u64, u64),
     /// One of these words.
     Word(&'static [&'static str]),
     /// `true`, `false` or `human`.
@@ -55,6 +55,8 @@ pub(super) enum Rule {
     BranchPrefix,
     /// A path in the worktree, without `..`.
     Inside,
+    /// A file in the worktree that an agent may write.
+    QuestionFile,
     Glob,
     Pattern,
     Label,
@@ -135,6 +137,14 @@ impl Key {
     }
 }
 
+/// An hour and more in milliseconds: the longest that times may be. What is longer is a slip of the
+/// pen (a unit too many), and would stop everything without a word.
+const HOUR: u64 = 3_600_000;
+const DAY: u64 = 24 * HOUR;
+const MONTH: u64 = 30 * DAY;
+const YEAR: u64 = 365 * DAY;
+/// Each try is an agent that somebody pays.
+const RETRIES: i64 = 1000;
 /// More than anybody means.
 const MANY: i64 = 1_000_000;
 /// The same for tokens and ids.

@@ -4,7 +4,7 @@
 //! of keys (`keys`, `check`), each repository is laid over `defaults` and the built-in defaults, and
 //! the result is read into typed values (`read`, `settings`). The table also makes the JSON Schema.
 //! Nothing here reads the process's environment or prints, and no message repeats what a variable
-//! held. Only `locate` looks at the disk.
+//! held. Only `locate` and `places` look at the disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,13 @@ mod expand;
 mod keys;
 mod locate;
 mod near;
+mod places;
 mod policy;
 mod problem;
 mod read;
 mod sandbox;
 mod schema;
+mod sense;
 mod settings;
 mod show;
 mod tree;
@@ -61,6 +63,8 @@ pub fn load(text: &str, file: &Path, env: Environment<'_>) -> Result<Config, Con
     let repositories = lay_out(&top, &homes, &mut problems);
     defaults::fill(&mut top, keys::TOP);
     expand::expand_homes(&mut top, keys::TOP, &homes, &mut problems);
+    places::check_top(&top, &mut problems);
+    places::check_shared(&repositories, &mut problems);
     problems.finish()?;
     assemble(&top, &repositories, file, home).ok_or_else(|| doubtful(problems))
 }
@@ -97,7 +101,8 @@ fn lay_out(top: &Node, homes: &expand::Homes, problems: &mut Problems) -> BTreeM
         defaults::fill(&mut merged, keys::REPOSITORY);
         defaults::keep_tokens(&mut merged);
         expand::expand_homes(&mut merged, keys::REPOSITORY, homes, problems);
-        read::check_sense(&merged, problems);
+        sense::check_sense(&merged, problems);
+        places::check_paths(&merged, problems);
         laid_out.insert(alias.to_owned(), merged);
     }
     laid_out

@@ -1,14 +1,14 @@
 //! From a checked tree to typed values. What does not fit was reported before, so a value that is
-//! not what its key wants falls back to nothing here, and only sense across keys is still checked.
+//! not what its key wants falls back to nothing here. What values mean together is for `sense`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex::Regex;
 
-use super::problem::{Fault, Position, Problems};
-use super::sandbox::{VERIFY_TIMEOUT, check_places, read_places, step_clocks};
+use super::problem::Position;
+use super::sandbox::{VERIFY_TIMEOUT, read_places, step_clocks};
 use super::settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
     LogConfig, LogFormat, RepoConfig, Target, Trust,
@@ -21,12 +21,6 @@ use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
-
-/// Leases of people: a renewal may fail twice before the ttl runs out, and GitHub may be away.
-const LEASE_TTL_MIN: Duration = Duration::from_secs(5 * 60);
-
-/// What a lease may say at most (protocol.md, section 4).
-const LEASE_TTL_MAX: Duration = Duration::from_secs(1440 * 60);
 
 /// What `env_clear: true` keeps: without these hardly any program starts.
 const ENV_KEPT: [&str; 10] = [
@@ -65,7 +59,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn there(self, key: &str) -> Option<Self> {
+    pub(super) fn there(self, key: &str) -> Option<Self> {
         let node = self.get(key);
         node.map().is_some().then_some(Self { node })
     }
@@ -80,6 +74,12 @@ impl<'a> Reader<'a> {
 
     pub(super) fn path(self, key: &str) -> PathBuf {
         PathBuf::from(self.text(key))
+    }
+
+    /// A path from `/` on; `None` if it is empty, missing or was reported.
+    pub(super) fn full_path(self, key: &str) -> Option<PathBuf> {
+        let path = PathBuf::from(self.get(key).text()?);
+        path.is_absolute().then_some(path)
     }
 
     pub(super) fn switch(self, key: &str) -> bool {
@@ -134,14 +134,9 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
     let all = Reader::of(node);
     let repo: crate::model::ids::RepoSlug = all.text("repo").parse().ok()?;
     let path = all.path("path");
-    let beside = || {
-        path.parent()
-            .unwrap_or(&path)
-            .join(format!("{}-worktrees", repo.name))
-    };
     let worktree_dir = all
-        .some_text("worktree_dir")
-        .map_or_else(beside, PathBuf::from);
+        .full_path("worktree_dir")
+        .unwrap_or_else(|| beside(&path, &repo.name));
     Some(RepoConfig {
         alias: alias.to_owned(),
         base_branch: BranchName::new(all.text("base_branch")).ok(),
@@ -188,6 +183,14 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
     })
 }
 
+/// Where worktrees are made if nothing else is said.
+pub(super) fn beside(clone: &Path, name: &str) -> PathBuf {
+    clone
+        .parent()
+        .unwrap_or(clone)
+        .join(format!("{name}-worktrees"))
+}
+
 fn read_merge_method(all: Reader<'_>) -> MergeMethod {
     match all.text("merge_method").as_str() {
         "merge" => MergeMethod::Merge,
@@ -220,7 +223,7 @@ fn read_patterns(all: Reader<'_>) -> Vec<Regex> {
         .collect()
 }
 
-fn read_labels(all: Reader<'_>) -> LabelNames {
+pub(super) fn read_labels(all: Reader<'_>) -> LabelNames {
     let (labels, claims) = (all.at("labels"), all.at("claims"));
     LabelNames {
         idle: labels.text("idle"),
@@ -247,7 +250,7 @@ fn read_claims(claims: Reader<'_>) -> Claims {
     }
 }
 
-fn read_lease(lease: Reader<'_>) -> LeaseConfig {
+pub(super) fn read_lease(lease: Reader<'_>) -> LeaseConfig {
     let margins = lease
         .there("test_margins")
         .map_or_else(LeaseMargins::default, |margins| LeaseMargins {
@@ -320,92 +323,5 @@ fn read_github(github: Reader<'_>) -> GithubConfig {
         api_url: github.text("api_url").trim_end_matches('/').to_owned(),
         token_command: github.some_text("token_command"),
         write_spacing: github.time("write_spacing"),
-    }
-}
-
-/// Checks sense across keys. The places are those of the values, wherever they were written.
-/// A run is frozen that long before its lease runs out; without any time left it would never run.
-fn check_kill_grace(all: Reader<'_>, phase: &str, problems: &mut Problems) {
-    let grace = all.at("agents").at(phase).get("kill_grace");
-    let lease = read_lease(all.at("lease"));
-    let needed = all.at("agents").at(phase).time("kill_grace") + lease.margins.grace;
-    if needed < lease.ttl || grace.origin == Origin::Default {
-        return;
-    }
-    let message =
-        format!("`agents.{phase}.kill_grace` and the lease's margin leave nothing of `lease.ttl`");
-    problems.add(
-        grace.at,
-        Fault::new(message).hint("make it shorter, or `lease.ttl` longer"),
-    );
-}
-
-pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
-    let all = Reader::of(node);
-    check_lease_ttl(all.at("lease"), problems);
-    check_labels(all, problems);
-    check_places(all.get("verify"), problems);
-    for phase in ["implement", "review", "simplify"] {
-        let agent = all.at("agents").at(phase);
-        check_kill_grace(all, phase, problems);
-        let idle = agent.get("idle_timeout");
-        if agent.time("idle_timeout") > agent.time("timeout") && idle.origin != Origin::Default {
-            let message = format!("`agents.{phase}.idle_timeout` is longer than its `timeout`");
-            problems.add(
-                idle.at,
-                Fault::new(message).hint("make it shorter, or `timeout` longer"),
-            );
-        }
-    }
-}
-
-fn check_lease_ttl(lease: Reader<'_>, problems: &mut Problems) {
-    let node = lease.get("ttl");
-    let Some(ttl) = parse_time(node) else { return };
-    let fault = if ttl < LEASE_TTL_MIN && lease.there("test_margins").is_none() {
-        Fault::new("`lease.ttl` must be 5 minutes or longer")
-            .hint("a shorter lease is lost whenever GitHub is slow; the default is `30m`")
-    } else if ttl > LEASE_TTL_MAX {
-        Fault::new("`lease.ttl` must be 24 hours or shorter")
-            .hint("a dead machine would hold its issue for so long; the default is `30m`")
-    } else {
-        return;
-    };
-    problems.add(node.at, fault);
-}
-
-/// Labels that can't be told apart would make an issue idle and blocked at once.
-fn check_labels(all: Reader<'_>, problems: &mut Problems) {
-    let (labels, claims) = (all.at("labels"), all.at("claims"));
-    let named = [
-        ("labels.idle", labels.get("idle")),
-        ("labels.blocked", labels.get("blocked")),
-        ("labels.completed", labels.get("completed")),
-        ("claims.label", claims.get("label")),
-        ("claims.hold_label", claims.get("hold_label")),
-    ];
-    let lower = |node: &Node| node.scalar().unwrap_or_default().to_lowercase();
-    let prefix = lower(labels.get("busy_prefix"));
-    for (index, (name, node)) in named.iter().enumerate() {
-        // Not a text: reported before.
-        if lower(node).is_empty() {
-            continue;
-        }
-        let same = named[..index]
-            .iter()
-            .find(|(_, other)| lower(other) == lower(node));
-        let message = if let Some((other, _)) = same {
-            format!("`{name}` and `{other}` are the same label")
-        } else if !prefix.is_empty() && lower(node).starts_with(&prefix) {
-            format!("`{name}` begins with `labels.busy_prefix`")
-        } else {
-            continue;
-        };
-        // The one that somebody wrote is the one to change.
-        let written = same
-            .map(|(_, other)| other.at)
-            .filter(|_| node.origin == Origin::Default);
-        let fault = Fault::new(message).hint("give each a name of its own");
-        problems.add(written.unwrap_or(node.at), fault);
     }
 }

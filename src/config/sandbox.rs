@@ -107,7 +107,7 @@ fn nano(cpus: f64) -> Option<u64> {
 }
 
 /// Sense across the keys of each sandbox.
-pub(super) fn check_places(verify: &Node, problems: &mut Problems) {
+pub(super) fn check_sandboxes(verify: &Node, problems: &mut Problems) {
     let entries = verify.list().unwrap_or(std::slice::from_ref(verify));
     for entry in entries {
         let keys = Reader::of(entry).at("sandbox");

@@ -51,7 +51,7 @@ fn of_kind(kind: Kind) -> Value {
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Count(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Number => json!({ "type": "number", "minimum": 0 }),
-        Kind::Time(_) => json!({
+        Kind::Time(..) => json!({
             "type": ["number", "string"],
             "minimum": 0,
             "pattern": "^ *[0-9.]+ *(ms|s|m|h|d)? *$|\\$\\{"
@@ -108,6 +108,7 @@ fn text(rule: Rule) -> Value {
         | Rule::LoginOrEmpty
         | Rule::Url
         | Rule::BoxUser
-        | Rule::Variable => json!({ "type": "string" }),
+        | Rule::Variable
+        | Rule::QuestionFile => json!({ "type": "string" }),
     }
 }

@@ -25,6 +25,9 @@ pub struct Shown {
     pub line: Option<u64>,
     /// The variables of the environment in it.
     pub variables: Vec<String>,
+    /// What is to be known of it besides: `no effect yet: …`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl fmt::Display for Origin {
@@ -47,6 +50,9 @@ impl Shown {
         for name in &self.variables {
             let _ = write!(words, ", from ${name}");
         }
+        if let Some(note) = &self.note {
+            let _ = write!(words, "; {note}");
+        }
         words
     }
 }
@@ -64,6 +70,7 @@ pub(super) fn collect(node: &Node, keys: &[Key], prefix: &str, shown: &mut Vec<S
             continue;
         };
         let name = format!("{prefix}{}", key.name);
+        let before = shown.len();
         match key.kind {
             Kind::Section(inner) | Kind::Optional(inner) => {
                 collect(value, inner, &format!("{name}."), shown);
@@ -88,7 +95,7 @@ pub(super) fn collect(node: &Node, keys: &[Key], prefix: &str, shown: &mut Vec<S
             Kind::Switch
             | Kind::Count(..)
             | Kind::Number
-            | Kind::Time(_)
+            | Kind::Time(..)
             | Kind::Word(_)
             | Kind::Approval
             | Kind::EnvClear
@@ -97,6 +104,11 @@ pub(super) fn collect(node: &Node, keys: &[Key], prefix: &str, shown: &mut Vec<S
             | Kind::Commands
             | Kind::Variables => shown.push(entry(&name, written(value), value)),
             Kind::Named(_) => {}
+        }
+        if let Some(today) = key.not_yet {
+            for shown in &mut shown[before..] {
+                shown.note = Some(format!("no effect yet: {today}"));
+            }
         }
     }
 }
@@ -113,6 +125,7 @@ fn entry(key: &str, value: String, node: &Node) -> Shown {
         origin: node.origin,
         line,
         variables,
+        note: None,
     }
 }
 

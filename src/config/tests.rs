@@ -4,6 +4,7 @@ mod example;
 mod feature_problems;
 mod locating;
 mod sandboxes;
+mod sense_problems;
 mod shape_problems;
 mod value_problems;
 mod values;

@@ -1,11 +1,13 @@
 //! One value at a time: does it say what its key wants, and what is it then? It knows no key.
 
 use std::path::{Component, Path};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::Regex;
 
 use super::keys::Rule;
+use super::near::nearest;
 use super::problem::Fault;
 use super::tree::{Node, Value};
 use crate::model::ids::{BranchName, Login, RefName, RepoSlug};
@@ -107,7 +109,12 @@ pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
         Rule::Path => is_full_path(text),
         Rule::PathOrOff => text.is_empty() || is_full_path(text),
         Rule::BranchOrEmpty => text.is_empty() || BranchName::new(text).is_ok(),
-        Rule::BranchPrefix => BranchName::new(format!("{text}1")).is_ok(),
+        // Without one, every branch whose name is a number would be ours.
+        Rule::BranchPrefix => !text.is_empty() && BranchName::new(format!("{text}1")).is_ok(),
+        Rule::QuestionFile => is_file_inside(text),
+        Rule::Glob if has_foreign_marks(text) => {
+            return Err("a pattern of `*`, `**` and `?` alone".to_owned());
+        }
         Rule::Inside | Rule::Glob => is_inside(text),
         Rule::BoxUser => parse_box_user(text).is_some(),
         Rule::Volume => is_volume(text),
@@ -147,6 +154,7 @@ fn wanted(rule: Rule) -> &'static str {
         Rule::BranchOrEmpty => "a branch name or empty",
         Rule::BranchPrefix => "the beginning of a branch name",
         Rule::Inside => "a relative path without `..`",
+        Rule::QuestionFile => "a file in the worktree, without `..` and outside `.git`",
         Rule::Glob => "a pattern of relative paths without `..`",
         Rule::BoxUser => "`auto`, `uid:gid` in numbers, or empty",
         Rule::Volume => "`source:target` or `source:target:ro`, with full paths",
@@ -228,6 +236,23 @@ fn is_volume(text: &str) -> bool {
     source_fine && target.starts_with('/') && options_fine && parts.next().is_none()
 }
 
+/// A file that an agent can write and git would not take for its own.
+fn is_file_inside(text: &str) -> bool {
+    let mut parts = Path::new(text).components();
+    is_inside(text)
+        && !text.ends_with('/')
+        && parts
+            .clone()
+            .any(|part| matches!(part, Component::Normal(_)))
+        && !parts.any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
+}
+
+/// Marks that mean something in other pattern languages and are plain letters in ours: who writes
+/// them would believe a path protected that is not.
+pub(super) fn has_foreign_marks(pattern: &str) -> bool {
+    pattern.starts_with('!') || pattern.contains(['[', ']', '{', '}', '\\'])
+}
+
 /// The name of an environment variable.
 pub(super) fn is_variable(text: &str) -> bool {
     !text.is_empty() && !text.contains(['=', '\0', ' ', '\n'])
@@ -306,6 +331,44 @@ pub(super) fn check_command(text: &str) -> Result<(), Fault> {
         Err(Fault::new("has a quote that is never closed")
             .hint("close it; inside a YAML string in single quotes `'` is written `''`"))
     }
+}
+
+/// What stands for the prompt in an agent's command.
+const PLACEHOLDERS: [&str; 3] = ["prompt", "prompt_file", "stdin"];
+
+/// A word in braces, but for those of the shell (`${X}`) and of git (`@{upstream}`).
+static BRACED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?:^|[^$@])\{([A-Za-z_][A-Za-z0-9_]*)\}").ok());
+
+fn unknown_placeholder(text: &str) -> Option<&str> {
+    let mut found = BRACED.as_ref()?.captures_iter(text);
+    found.find_map(|captures| {
+        let word = captures.get(1)?.as_str();
+        (!PLACEHOLDERS.contains(&word)).then_some(word)
+    })
+}
+
+/// The fault of a command with `{promt}` in it: the agent would be given these letters.
+pub(super) fn check_placeholders(node: &Node, text: &str) -> Result<(), Fault> {
+    let Some(word) = unknown_placeholder(text) else {
+        return Ok(());
+    };
+    let word = if node.variables.is_empty() {
+        word
+    } else if let Some(word) = unknown_placeholder(&node.source) {
+        word
+    } else {
+        let message = "gets a word in braces from a variable, which is no placeholder";
+        return Err(Fault::new(message)
+            .hint("`{prompt}`, `{prompt_file}` and `{stdin}` are the placeholders"));
+    };
+    let fault = Fault::new(format!("has `{{{word}}}`, which is no placeholder"));
+    Err(match nearest(word, PLACEHOLDERS.into_iter()) {
+        Some(near) => fault.hint(format!("did you mean `{{{near}}}`?")),
+        None => fault.hint(format!(
+            "write `{{prompt}}`, `{{prompt_file}}` or `{{stdin}}`, or `{{ {word} }}` where braces are meant"
+        )),
+    })
 }
 
 /// Are quotes closed, as `sh` reads them? Comments and here-documents are not looked into.

@@ -46,17 +46,17 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     watch(view)
 }
 
-/// A diff that touches what is protected, or carries files that hold secrets, is not pushed at all.
+/// Changed paths that are protected or hold secrets: a diff with one of them is not pushed at all, to
+/// no ref, since everybody who reads the repository can fetch each of them.
+pub(super) fn paths_not_to_push<'a>(view: &View<'a>) -> Vec<&'a str> {
+    let protected = &view.policy.protected_paths;
+    let refused = |path: &&str| holds_secrets(path) || protected.iter().any(|p| p.matches(path));
+    let paths = view.seen.changed_paths.iter().map(String::as_str);
+    paths.filter(refused).collect()
+}
+
 fn refused_paths(view: &View<'_>) -> Option<Decision> {
-    let refused: Vec<&str> = view
-        .seen
-        .changed_paths
-        .iter()
-        .filter(|path| {
-            holds_secrets(path) || view.policy.protected_paths.iter().any(|p| p.matches(path))
-        })
-        .map(String::as_str)
-        .collect();
+    let refused = paths_not_to_push(view);
     (!refused.is_empty()).then(|| {
         let place = view.worktree().map_or_else(String::new, |tree| {
             format!("; commit the mended branch in `{}`", tree.path.display())

@@ -84,18 +84,22 @@ impl View<'_> {
             tree: base.tree.clone(),
         };
         let why = match &plan.stolen_from {
-            Some(stolen) => Why::LeaseExpired {
+            Some(stolen) if plan.from.is_some() => Why::LeaseExpired {
                 holder: stolen.holder.clone(),
             },
-            None => Why::FreeToClaim,
+            Some(_) | None => Why::FreeToClaim,
         };
         Decision::act(Effect::Claim(plan), why)
     }
 
-    /// Whose expired lease a claim would take over.
+    /// Whose expired lease, or stale label, a claim would take over.
     fn displaced(&self, lease: Option<&LeaseCommit>) -> Option<StolenFrom> {
         let holder = match &self.lease {
-            LeaseReading::Free | LeaseReading::Tombstone => return None,
+            LeaseReading::Free | LeaseReading::Tombstone => {
+                let (label, since) = self.busy_label_of_another_tool()?;
+                let holder = format!("`{}`", label.replace('`', "'"));
+                return Some(StolenFrom { holder, since });
+            }
             LeaseReading::Held { message, .. } => holder(message),
             LeaseReading::Odd { .. } => "an unknown tool".to_owned(),
         };
@@ -128,18 +132,26 @@ impl View<'_> {
         }
     }
 
-    /// A busy label without any lease ref was written by a tool that has no leases.
     fn busy_label_in_the_way(&self) -> Option<Why> {
+        let (label, since) = self.busy_label_of_another_tool()?;
+        (self.now < since + self.policy.lock_ttl).then_some(Why::BusyLabel { label })
+    }
+
+    /// A busy label without any lease ref was written by a tool that has no leases, and since when it
+    /// stands: that tool's own word, or else the hour of the label.
+    fn busy_label_of_another_tool(&self) -> Option<(String, Timestamp)> {
         let (Some(Status::Busy(_)), None) = (self.status(), self.lease_commit()) else {
             return None;
         };
-        let label = self.last_status().map(|(_, event)| event.label.clone())?;
         // Our own label of an interrupted release: the state carries the claim it was written under.
         if self.state.claim.is_some() {
             return None;
         }
-        let since = self.state.busy_since?;
-        (self.now < since + self.policy.lock_ttl).then_some(Why::BusyLabel { label })
+        let (_, event) = self.last_status()?;
+        Some((
+            event.label.clone(),
+            self.state.busy_since.unwrap_or(event.at),
+        ))
     }
 
     fn assignee_in_the_way(&self) -> Option<Why> {
@@ -304,7 +316,13 @@ impl View<'_> {
             return None;
         }
         let (from, since, because) = if let Some(stolen) = stolen {
-            (stolen.holder, Some(stolen.since), "its lease had run out")
+            let label = stolen.holder.trim_matches('`');
+            let because = if matches!(self.policy.labels.status_of(label), Some(Status::Busy(_))) {
+                "the label stood without a lease for longer than `lock_ttl`"
+            } else {
+                "its lease had run out"
+            };
+            (stolen.holder, Some(stolen.since), because)
         } else {
             let from = unassign
                 .first()

@@ -278,12 +278,16 @@ fn worktree_gone(view: &View<'_>, run: &RunFacts) -> Decision {
     view.write(state, Why::Blocking { reason })
 }
 
-/// The work is pushed to where the next holder finds it, so that it is never paid for twice.
+/// The work is pushed to where the next holder finds it, so that it is never paid for twice. What must
+/// not be pushed stays here, and `create_pr` says so.
 fn save(view: &View<'_>) -> Option<Decision> {
     let tree = view.worktree()?;
     let to = view.policy.wip_ref(view.issue.number)?;
     let expected = view.seen.look.refs.get(&to).cloned();
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
+        return None;
+    }
+    if !super::create_pr::paths_not_to_push(view).is_empty() {
         return None;
     }
     let effect = Effect::SaveWork {

@@ -316,5 +316,5 @@ impl fmt::Display for Why {
 }
 
 fn clock(time: Timestamp) -> impl fmt::Display {
-    time.format("%H:%M:%S")
+    time.format("%H:%M:%S UTC")
 }

@@ -232,7 +232,9 @@ impl RepoEngine {
                 (wait_word(why), why.code(), why.to_string(), *until)
             }
             StepOutcome::Finished(why) => ("done", why.code(), why.to_string(), None),
-            StepOutcome::Stepped(why) => ("stepped", why.code(), why.to_string(), None),
+            StepOutcome::Stepped { effect, why } => {
+                ("stepped", why.code(), format!("{effect}: {why}"), None)
+            }
             StepOutcome::Locked => (
                 "locked",
                 "locked".to_owned(),

@@ -262,6 +262,6 @@ fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
             shown.then_some((None, why))
         }
         StepOutcome::Finished(why) => Some((None, why)),
-        StepOutcome::Locked | StepOutcome::Trouble(_) | StepOutcome::Stepped(_) => None,
+        StepOutcome::Locked | StepOutcome::Trouble(_) | StepOutcome::Stepped { .. } => None,
     }
 }

@@ -272,12 +272,19 @@ impl RepoEngine {
         Ok(())
     }
 
-    /// What the branch changes, in the phase that pushes it.
+    /// What the branch changes, before any of it is pushed: to its own ref or to that of saved work.
     async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
-        let pushes = View::of(seen, &self.policy, seen.look.at)
-            .is_ok_and(|view| view.phase() == Phase::CreatePr);
+        let Some(tree) = &seen.local.worktree else {
+            return Ok(());
+        };
+        let saved = self.policy.wip_ref(issue);
+        let saved = saved.and_then(|name| seen.look.refs.get(&name));
+        let unsaved = tree.differs_from_base && saved != Some(&tree.head);
+        let pushes = unsaved
+            || View::of(seen, &self.policy, seen.look.at)
+                .is_ok_and(|view| view.phase() == Phase::CreatePr);
         let pushes = pushes && seen.trouble.is_none();
-        if let (true, Some(_), Some(base)) = (pushes, &seen.local.worktree, &seen.base) {
+        if let (true, Some(base)) = (pushes, &seen.base) {
             let path = self.worktree_path(issue);
             seen.changed_paths = self.world.git.changed_paths(&path, base).await?;
         }

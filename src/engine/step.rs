@@ -42,7 +42,12 @@ pub enum StepOutcome {
     /// Something outside does not answer or refuses.
     Trouble(PortError),
     /// `--step`: one effect was performed.
-    Stepped(Why),
+    Stepped {
+        /// Its name.
+        effect: &'static str,
+        /// Why.
+        why: Why,
+    },
 }
 
 /// How far to go.
@@ -139,7 +144,7 @@ impl RepoEngine {
             StepOutcome::Waits { .. }
             | StepOutcome::Finished(_)
             | StepOutcome::Locked
-            | StepOutcome::Stepped(_) => {}
+            | StepOutcome::Stepped { .. } => {}
         }
         progress.end
     }
@@ -190,7 +195,8 @@ impl RepoEngine {
             Decision::Do(effect, why) => (*effect, why),
         };
         if how_far == HowFar::Decide {
-            return Ok(Turn::Stop(StepOutcome::Stepped(why)));
+            let effect = effect.name();
+            return Ok(Turn::Stop(StepOutcome::Stepped { effect, why }));
         }
         // What others see is never decided on old facts: the lease may be lost by now.
         let age = self.world.clock.boot_time().saturating_sub(asked);
@@ -211,7 +217,8 @@ impl RepoEngine {
         progress.look = known.map(|look| (look, asked));
         progress.end.effects += 1;
         Ok(if how_far == HowFar::OneEffect {
-            Turn::Stop(StepOutcome::Stepped(why))
+            let effect = effect.name();
+            Turn::Stop(StepOutcome::Stepped { effect, why })
         } else {
             Turn::Again
         })

@@ -1,6 +1,10 @@
 //! Keeps the used part of GitHub's published contracts in `tests/contracts`. Ordinary runs only read
 //! it; the ignored test makes it anew. Says nothing about what we send: that is the adapter's test.
 
+mod answers;
+mod recorder;
+mod shape;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;

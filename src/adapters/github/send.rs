@@ -424,8 +424,12 @@ fn never_sent(error: &octocrab::Error) -> bool {
     false
 }
 
-/// An error with its causes, innermost last.
+/// An error with its causes, innermost last. A connection that was refused is said in a few words: the
+/// layers between repeat one another and the address.
 fn chain(error: &octocrab::Error) -> String {
+    if let Some(words) = refused_connection(error) {
+        return words;
+    }
     let mut text = String::new();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -443,4 +447,26 @@ fn chain(error: &octocrab::Error) -> String {
     } else {
         text
     }
+}
+
+fn refused_connection(error: &octocrab::Error) -> Option<String> {
+    let mut host = None;
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let asked = error.downcast_ref::<reqwest::Error>();
+        if let Some(url) = asked.and_then(reqwest::Error::url) {
+            let port = url
+                .port()
+                .map_or_else(String::new, |port| format!(":{port}"));
+            host = Some(format!("{}{port}", url.host_str().unwrap_or_default()));
+        }
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && io.kind() == std::io::ErrorKind::ConnectionRefused
+        {
+            let host = host.unwrap_or_else(|| "the other side".to_owned());
+            return Some(format!("`{host}` refused the connection"));
+        }
+        cause = error.source();
+    }
+    None
 }

@@ -1,7 +1,7 @@
 //! The demo's GitHub as a process of its own: the engine can be killed and started again beside it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -186,16 +186,18 @@ fn announce(options: &DemoOptions, ready: &Ready) -> Result<(), CommandError> {
     }
     output::say(&format!("serving a simulated GitHub at {}", ready.url));
     output::say(&format!("issue #{}: {}", ready.issue, ready.title));
-    output::say("in another terminal:");
-    output::say(&format!("  export GITHUB_TOKEN={}", ready.token));
-    output::say(&format!(
-        "  export GHSWARM_HOME={}",
-        ready.dir.join("home").display()
-    ));
-    output::say(&format!(
-        "  ghswarm --config {} cycle --wait",
-        ready.config.display()
-    ));
+    output::say(
+        "in another terminal, put these into the environment and run: ghswarm cycle --wait",
+    );
+    let home = ready.dir.join("home");
+    let quoted = |path: &Path| {
+        let text = path.to_string_lossy().into_owned();
+        shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
+    };
+    // These lines are data: a script may read them.
+    output::data(&format!("export GITHUB_TOKEN={}", ready.token));
+    output::data(&format!("export GHSWARM_HOME={}", quoted(&home)));
+    output::data(&format!("export GHSWARM_CONFIG={}", quoted(&ready.config)));
     Ok(())
 }
 

@@ -28,8 +28,8 @@ impl Timeline {
         let line = format!("{phase:<13} {what}");
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if *last != line {
-            let now = chrono::DateTime::<chrono::Local>::from(SystemClock.now());
-            output::say(&format!("{}  {line}", now.format("%H:%M:%S")));
+            let now = SystemClock.now().format("%H:%M:%S UTC");
+            output::say(&format!("{now}  {line}"));
             *last = line;
         }
     }

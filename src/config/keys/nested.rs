@@ -1,6 +1,8 @@
 //! The keys of the mappings inside a repository. Tables; no logic.
 
-use super::{Key, Kind, MANY, Rule, VAST, key, optional, required, section};
+use super::{
+    DAY, HOUR, Key, Kind, MANY, MONTH, Rule, VAST, YEAR, key, optional, required, section,
+};
 
 pub(super) const LABELS: &[Key] = &[
     key(
@@ -71,7 +73,7 @@ pub(super) const CLAIMS: &[Key] = &[
     ),
     key(
         "stale_window",
-        Kind::Time(1000),
+        Kind::Time(1000, YEAR),
         "24h",
         "age from which a claim without a pull request is stale",
     ),
@@ -87,7 +89,7 @@ pub(super) const LEASE: &[Key] = &[
     // The lower end is that of tests and the demo; `read` asks for five minutes without `test_margins`.
     key(
         "ttl",
-        Kind::Time(100),
+        Kind::Time(100, YEAR),
         "30m",
         "a lease that was not renewed for so long may be taken; 5m or more",
     ),
@@ -99,17 +101,17 @@ pub(in crate::config) const TEST_MARGINS: Key = optional("test_margins", MARGINS
 const MARGINS: &[Key] = &[
     required(
         "grace",
-        Kind::Time(0),
+        Kind::Time(0, YEAR),
         "past the ttl, before anybody may steal",
     ),
     required(
         "max_ahead",
-        Kind::Time(0),
+        Kind::Time(0, YEAR),
         "a date further ahead is not believed",
     ),
     required(
         "odd_ttl",
-        Kind::Time(0),
+        Kind::Time(0, YEAR),
         "time to live of an unreadable lease",
     ),
 ];
@@ -149,26 +151,26 @@ const AGENT: &[Key] = &[
     ),
     key(
         "startup_timeout",
-        Kind::Time(1),
+        Kind::Time(1000, MONTH),
         "10m",
         "without any output since the start",
     ),
     key(
         "idle_timeout",
-        Kind::Time(1),
+        Kind::Time(1000, MONTH),
         "15m",
         "without any output since the last",
     ),
-    key("timeout", Kind::Time(1), "2h", "in all"),
+    key("timeout", Kind::Time(1000, MONTH), "2h", "in all"),
     key(
         "completion_grace",
-        Kind::Time(0),
+        Kind::Time(0, DAY),
         "60s",
         "from its exit until its output must be closed",
     ),
     key(
         "kill_grace",
-        Kind::Time(0),
+        Kind::Time(0, DAY),
         "10s",
         "from asking it to end to killing it",
     ),
@@ -263,7 +265,12 @@ const SANDBOX: [Key; 13] = [
         "missing",
         "when the image is pulled",
     ),
-    key("timeout", Kind::Time(1), "2h", "time limit of a step"),
+    key(
+        "timeout",
+        Kind::Time(1000, MONTH),
+        "2h",
+        "time limit of a step",
+    ),
 ];
 
 /// Of agents, which run on the host, with clocks of their own.
@@ -325,7 +332,7 @@ pub(super) const GITHUB: &[Key] = &[
     ),
     key(
         "write_spacing",
-        Kind::Time(0),
+        Kind::Time(0, HOUR),
         "1s",
         "pause between two writes",
     ),

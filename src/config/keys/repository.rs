@@ -3,7 +3,7 @@
 use super::nested::{
     AGENTS, BUDGET, CLAIMS, GITHUB, LABELS, LEASE, NOTIFY, TARGET, TRUST, VERIFY, VERIFY_ENTRY,
 };
-use super::{Key, Kind, MANY, Rule, key, required, section};
+use super::{DAY, Key, Kind, MONTH, RETRIES, Rule, YEAR, key, required, section};
 
 /// Keys of `defaults` and of each repository.
 pub(in crate::config) const REPOSITORY: &[Key] = &[
@@ -27,13 +27,13 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     ),
     key(
         "poll_interval",
-        Kind::Time(1),
+        Kind::Time(100, DAY),
         "60",
         "seconds between two looks at GitHub",
     ),
     key(
         "question_file",
-        Kind::Text(Rule::Inside),
+        Kind::Text(Rule::QuestionFile),
         ".agent_question.md",
         "an agent asks by writing this file in the worktree",
     ),
@@ -77,13 +77,13 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     ),
     key(
         "post_merge_ci_grace",
-        Kind::Time(0),
+        Kind::Time(0, MONTH),
         "180",
         "seconds the merge commit's checks may take to appear",
     ),
     key(
         "ci_start_grace",
-        Kind::Time(0),
+        Kind::Time(0, MONTH),
         "180",
         "seconds the pull request's checks may take to appear",
     ),
@@ -108,7 +108,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     .not_yet("conflicts block"),
     key(
         "conflict_max_retries",
-        Kind::Count(0, MANY),
+        Kind::Count(0, RETRIES),
         "3",
         "tries at a conflict (see above)",
     )
@@ -122,7 +122,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     .not_yet("red checks block"),
     key(
         "ci_fix_max_retries",
-        Kind::Count(0, MANY),
+        Kind::Count(0, RETRIES),
         "3",
         "tries at red checks (see above)",
     )
@@ -136,20 +136,20 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     .not_yet("every failure counts as a try"),
     key(
         "transient_max_retries",
-        Kind::Count(0, MANY),
+        Kind::Count(0, RETRIES),
         "5",
         "tries after such an output",
     )
     .not_yet("every failure counts as a try"),
     key(
         "max_retries",
-        Kind::Count(0, MANY),
+        Kind::Count(0, RETRIES),
         "3",
         "tries at one phase before the issue is blocked",
     ),
     key(
         "issue_max_agent_runs",
-        Kind::Count(0, MANY),
+        Kind::Count(0, 10_000),
         "10",
         "agent runs an issue may use in all; 0: no cap",
     ),
@@ -188,7 +188,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     .not_yet("issues are locked by leases"),
     key(
         "lock_ttl",
-        Kind::Time(1),
+        Kind::Time(60_000, YEAR),
         "14400",
         "seconds after which a busy label without a lease is stale",
     ),

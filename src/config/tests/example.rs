@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use super::super::keys::{Key, Kind, REPOSITORY, TOP};
+use super::super::sense::TEMPLATE;
 use super::super::{EXAMPLE, load, schema, show};
 use super::{LEAST, env, read, with};
 
@@ -165,21 +166,29 @@ fn the_example_is_the_table_of_keys() {
     );
 }
 
+/// The text with what everybody must write themselves.
+fn filled_in(text: &str) -> String {
+    let [(_, repo, _), (_, path, _)] = TEMPLATE;
+    assert!(text.contains(repo) && text.contains(path), "{text}");
+    text.replace(repo, "octo/demo").replace(path, "~/src/demo")
+}
+
 #[test]
-fn the_example_loads() {
-    let config = load(EXAMPLE, Path::new("example"), &env).unwrap();
+fn the_example_loads_once_it_is_filled_in() {
+    let config = load(&filled_in(EXAMPLE), Path::new("example"), &env).unwrap();
     assert_eq!(
         config.repositories["my-project"].repo.to_string(),
-        "OWNER/NAME"
+        "octo/demo"
     );
 }
 
 #[test]
 fn the_example_with_every_key_in_force_means_the_defaults() {
-    let config = load(&uncommented(), Path::new("example"), &env).unwrap_or_else(|problems| {
-        panic!("{problems}");
-    });
-    let plain = load(EXAMPLE, Path::new("example"), &env).unwrap();
+    let config =
+        load(&filled_in(&uncommented()), Path::new("example"), &env).unwrap_or_else(|problems| {
+            panic!("{problems}");
+        });
+    let plain = load(&filled_in(EXAMPLE), Path::new("example"), &env).unwrap();
     let written = show(&config)
         .iter()
         .filter(|shown| !shown.key.contains(".simplify."));

@@ -213,7 +213,7 @@ protected_paths: ${TOKEN}"#,
 c.yaml:6:15: `event_db` must be an absolute path, one that begins with `~/`, or empty, not `${TOKEN}`
   hint: write the path from `/` on
 c.yaml:7:19: `merge_method` must be one of `squash`, `merge`, `rebase`, not `${TOKEN}`
-c.yaml:8:18: `max_retries` must be a whole number from 0 to 1000000, not `${TOKEN}`
+c.yaml:8:18: `max_retries` must be a whole number from 0 to 1000, not `${TOKEN}`
 c.yaml:9:14: `depends` must be `true` or `false`, not `${TOKEN}`
 c.yaml:10:20: `poll_interval` must be a time, not `${TOKEN}`
   hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`

@@ -15,6 +15,16 @@ fn steps_run_on_the_host_unless_a_driver_is_named() {
 }
 
 #[test]
+fn the_time_limit_holds_on_the_host_as_well() {
+    let repo = good("verify: {sandbox: {timeout: 90s}}");
+    assert_eq!(repo.places[0].clocks.total, Duration::from_secs(90));
+    assert!(repo.places[0].sandbox.is_none());
+    // Steps that no entry is for have the default's.
+    let repo = good("verify: [{path: a, sandbox: {timeout: 90s}}]");
+    assert_eq!(repo.verify_clocks.total, Duration::from_secs(7200));
+}
+
+#[test]
 fn one_sandbox_holds_for_all_steps_with_the_defaults_of_its_keys() {
     let repo = good("verify: {sandbox: {driver: docker, image: 'rust:1'}}");
     for path in [None, Some("."), Some("api")] {
@@ -92,11 +102,11 @@ c.yaml:6:31: `verify.sandbox.image` is not used: its steps run on the host
             "verify: {sandbox: {driver: docker, image: a, isolate_dirs: [., .git/hooks], env_passthrough: [GH_TOKEN]}}",
         ),
         r"
-c.yaml:6:66: `verify.sandbox.isolate_dirs` names the worktree itself
+c.yaml:6:65: `verify.sandbox.isolate_dirs` names the worktree itself
   hint: name directories that are made again in each container, like `.venv`
-c.yaml:6:69: `verify.sandbox.isolate_dirs` names git's own folder
+c.yaml:6:68: `verify.sandbox.isolate_dirs` names git's own folder
   hint: name directories that are made again in each container, like `.venv`
-c.yaml:6:100: `verify.sandbox.env_passthrough` names a GitHub token, which no step gets
+c.yaml:6:99: `verify.sandbox.env_passthrough` names a GitHub token, which no step gets
   hint: remove it
 ",
     );

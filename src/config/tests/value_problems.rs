@@ -40,11 +40,11 @@ max_parallel_issues: 0
 issue_max_agent_runs: [1]",
         ),
         r"
-c.yaml:6:18: `max_retries` must be a whole number from 0 to 1000000, not `three`
-c.yaml:7:25: `ci_fix_max_retries` must be a whole number from 0 to 1000000, not `-1`
-c.yaml:8:27: `conflict_max_retries` must be a whole number from 0 to 1000000, not `1.5`
+c.yaml:6:18: `max_retries` must be a whole number from 0 to 1000, not `three`
+c.yaml:7:25: `ci_fix_max_retries` must be a whole number from 0 to 1000, not `-1`
+c.yaml:8:27: `conflict_max_retries` must be a whole number from 0 to 1000, not `1.5`
 c.yaml:9:26: `max_parallel_issues` must be a whole number from 1 to 100, not `0`
-c.yaml:10:27: `issue_max_agent_runs` must be a whole number from 0 to 1000000, not a list
+c.yaml:10:27: `issue_max_agent_runs` must be a whole number from 0 to 10000, not a list
 ",
     );
 }
@@ -75,7 +75,7 @@ c.yaml:9:26: `post_merge_ci_grace` must be a time, not `5x`
 lock_ttl: .inf",
         ),
         r"
-c.yaml:6:20: `poll_interval` must be 1 ms or longer, not `0`
+c.yaml:6:20: `poll_interval` must be 100 ms or longer, not `0`
 c.yaml:7:15: `lock_ttl` must be a time, not `.inf`
   hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
 ",
@@ -137,7 +137,7 @@ claims: {marker: 'a b', label: 'a,b', hold_label: ''}",
         r"
 c.yaml:6:18: `base_branch` must be a branch name or empty, not `a b`
 c.yaml:7:20: `branch_prefix` must be the beginning of a branch name, not `-x`
-c.yaml:8:20: `question_file` must be a relative path without `..`, not `../q`
+c.yaml:8:20: `question_file` must be a file in the worktree, without `..` and outside `.git`, not `../q`
 c.yaml:9:19: `activity_dir` must be an absolute path or one that begins with `~/`, not `logs`
   hint: write the path from `/` on
 c.yaml:10:15: `event_db` must be an absolute path, one that begins with `~/`, or empty, not `~bob/x`

@@ -70,5 +70,5 @@ fn steps_that_found_no_container_are_begun_anew_after_a_while_under_the_same_nam
 #[test]
 fn what_ran_out_of_memory_did_fail() {
     let given = verified(Some(ended(RunEnd::OutOfMemory, None)));
-    check(&given, "write state: verify failed (it ran out of memory)");
+    check(&given, "write state: verify failed");
 }

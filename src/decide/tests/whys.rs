@@ -103,7 +103,7 @@ fn claimed_elsewhere() {
     let given = snapshot().lease(OTHER_CLAIM, 300, 1);
     check(
         &given,
-        "wait: claimed by `owner of c-other`, may be taken over at 12:30:00",
+        "wait: claimed by `owner of c-other`, may be taken over at 12:30:00 UTC",
     );
 }
 
@@ -114,7 +114,7 @@ fn odd_lease() {
     "no JSON".clone_into(&mut commit.message);
     check(
         &given,
-        "wait: its lease cannot be read, may be taken over at 16:00:00",
+        "wait: its lease cannot be read, may be taken over at 16:00:00 UTC",
     );
 }
 
@@ -186,7 +186,7 @@ fn backoff() {
     let given = in_phase(Phase::Implement).state(|state| {
         state.wait_until = Some("2026-01-02T13:00:00Z".parse().unwrap());
     });
-    check(&given, "wait: waiting until 13:00:00");
+    check(&given, "wait: waiting until 13:00:00 UTC");
     let now = given.with(|given| given.seen.order.now = true);
     check(&now, "claim: free");
 }
@@ -194,14 +194,14 @@ fn backoff() {
 #[test]
 fn run_going() {
     let given = implementing(Some(running()));
-    check(&given, "wait: implement runs since 12:00:00");
+    check(&given, "wait: implement runs since 12:00:00 UTC");
     let frozen = RunStatus::Running {
         since: start_time(),
         frozen: true,
     };
     check(
         &implementing(Some(frozen)),
-        "wait: implement is paused since 12:00:00",
+        "wait: implement is paused since 12:00:00 UTC",
     );
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::model::ids::{RepoSlug, Timestamp};
 use crate::model::issue::Association;
 
-use super::error::SimResult;
+use super::error::{SimError, SimResult};
 use super::model::{Access, Ban, Issue, Pr, Protection, Repo};
 use super::repo_git::{self, Before, Move, Stamp};
 use super::world::{Ctx, World};
@@ -186,6 +186,12 @@ impl SimRepo {
         let repo = self.path();
         let id = self.ref_id(name)?.unwrap_or_else(|| name.to_owned());
         repo_git::file(&repo, &id, path)
+    }
+
+    /// The whole message of a commit.
+    pub fn message(&self, sha: &str) -> SimResult<String> {
+        let commit = repo_git::commit(&self.path(), sha)?;
+        Ok(commit.ok_or_else(SimError::not_found)?.message)
     }
 
     /// An issue or pull request as it is now.

@@ -40,6 +40,7 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     let pages = [
         &["explain", "1"] as &[&str],
         &["logs", "1"],
+        &["logs", "1", "--list"],
         &["logs", "1", "-f"],
         &["resume", "1"],
         &["status"],
@@ -48,7 +49,7 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     insta::assert_snapshot!(pages.join("\n\n"));
     let history = world.run(&["history", "--issue", "1", "--since", "1h", "--limit", "1"]);
     assert!(
-        history.contains("[DATE] [TIME]  demo #1  done         release: done"),
+        history.contains("[DATE] [TIME] UTC  demo #1  done         release: done"),
         "{history}"
     );
     let none = world.run(&["history", "--issue", "7"]);

@@ -95,6 +95,7 @@ impl Machine {
             (r"\b\d{10}-(\d+-[a-z]+)\b", "[EPOCH]-$1"),
             (r"\b(at|commit) [0-9a-f]{7}\b", "$1 [SHA]"),
             (r"\d+\.\d GiB free", "[SIZE] GiB free"),
+            (r" after \d+s\b", " after [SECS]s"),
             (r"os error \d+", "os error [N]"),
             (r"(git +)\d+\.\d+\.\d+\S*", "$1[VERSION]"),
         ];
@@ -107,14 +108,14 @@ impl Machine {
 }
 
 /// A simulated GitHub in a process of its own, and a machine that is set up for it.
-struct Served {
+pub(crate) struct Served {
     machine: Machine,
     server: Child,
-    ready: Value,
+    pub(crate) ready: Value,
 }
 
 impl Served {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut machine = Machine::new();
         let mut server = machine
             .command(&["demo", "--serve", "--json", "--managed"])
@@ -139,7 +140,7 @@ impl Served {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
         self.machine.run(arguments)
     }
 
@@ -148,7 +149,7 @@ impl Served {
     }
 
     /// Changes the configuration that the demo wrote.
-    fn configure(&self, from: &str, to: &str) {
+    pub(crate) fn configure(&self, from: &str, to: &str) {
         let path = self.ready["config"].as_str().unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(from), "{text}");

@@ -1,6 +1,7 @@
 //! The outside is not as it should be: one clear error with what to do, the documented status, and
 //! nothing changed.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::Command;
 
 use super::{Machine, Served};
@@ -92,9 +93,38 @@ fn a_home_that_cannot_be_made_is_named() {
     world
         .machine
         .set("GHSWARM_HOME", &file.join("home").display().to_string());
-    let pages = [&["run", "1"] as &[&str], &["init", "--force"]].map(|words| world.run(words));
+    let event_db = world.dir().join("home/events.db").display().to_string();
+    world.configure(&event_db, "~/.ghswarm/events.db");
+    let pages = [&["run", "1"] as &[&str], &["history"], &["init", "--force"]]
+        .map(|words| world.run(words));
     insta::assert_snapshot!(pages.join("\n\n"));
     untouched(&world);
+}
+
+#[test]
+fn the_environment_of_a_served_demo_is_data() {
+    let machine = Machine::new();
+    let mut serving = machine
+        .command(&["demo", "--serve"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(serving.stdout.take().unwrap()).lines();
+    let names: Vec<String> = lines
+        .take(3)
+        .map(|line| line.unwrap().split('=').next().unwrap().to_owned())
+        .collect();
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    assert_eq!(
+        names,
+        [
+            "export GITHUB_TOKEN",
+            "export GHSWARM_HOME",
+            "export GHSWARM_CONFIG"
+        ]
+    );
 }
 
 #[test]

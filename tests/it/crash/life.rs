@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ghswarm::model::run::RunKind;
 use ghswarm::sim::github::{Fault, FaultPlan};
-use ghswarm::sim::local::{FaultPoints, LocalFault, SimHome};
+use ghswarm::sim::local::{FaultPoints, LocalFault, Performance, SimHome};
 
 use crate::world::{ANN, World, body};
 
@@ -51,6 +51,56 @@ impl Trouble {
     }
 }
 
+/// What the life is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Nothing besides the usual.
+    Plain,
+    /// New worktrees are set up first.
+    WithSetup,
+    /// The change is made smaller before the review.
+    WithSimplify,
+    /// The agent fails until the issue is blocked; a person resumes it and the agent works.
+    BlockedAndResumed,
+    /// The agent asks, and a person answers.
+    Asked,
+}
+
+impl Kind {
+    /// What the agent asks and the person answers.
+    const ANSWER: &'static str = "The small ones.";
+
+    fn world(self, points: FaultPoints) -> World {
+        let world = World::failing(points, |rules| {
+            rules.policy.setup = self == Self::WithSetup;
+            rules.policy.simplify = self == Self::WithSimplify;
+        });
+        match self {
+            Self::Plain | Self::WithSetup | Self::WithSimplify => {}
+            Self::BlockedAndResumed => {
+                world
+                    .agent
+                    .always(RunKind::Implement, Performance::failure(1));
+            }
+            Self::Asked => {
+                let asks = Performance::success().question("Which?");
+                world.agent.does(RunKind::Implement, 1, asks);
+            }
+        }
+        world
+    }
+
+    /// A person sees that it is blocked.
+    fn is_seen_blocked(self, world: &World, issue: u64) {
+        world.agent.calms_down();
+        let answered = |text: &str| text.contains(Self::ANSWER);
+        let comments = world.issue(issue).comments;
+        if self == Self::Asked && !comments.iter().any(|comment| answered(&comment.body)) {
+            world.says(ANN, issue, Self::ANSWER);
+        }
+    }
+}
+
 /// Who goes on after the engine died.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
@@ -66,21 +116,26 @@ pub(super) struct Points {
     pub(super) local: u64,
 }
 
-/// The writes of a life without trouble.
+/// The writes of a plain life without trouble.
 pub(super) fn points() -> Points {
     static POINTS: OnceLock<Points> = OnceLock::new();
     *POINTS.get_or_init(|| live(&Trouble::None, After::SameHome))
 }
 
-/// Lives a whole life with this trouble; panics if it does not end well.
+/// Lives a whole plain life with this trouble; panics if it does not end well.
 pub(super) fn live(trouble: &Trouble, after: After) -> Points {
+    live_as(Kind::Plain, trouble, after)
+}
+
+/// The same with a life of another kind.
+pub(super) fn live_as(kind: Kind, trouble: &Trouble, after: After) -> Points {
     let points = match trouble {
         Trouble::Local { at, times, fault } => FaultPoints::during(*at, *times, *fault),
         Trouble::None | Trouble::Remote { .. } => FaultPoints::none(),
     };
-    let mut world = World::failing(points.clone(), |_| {});
+    let mut world = kind.world(points.clone());
     let issue = world.opens(ANN, "Sell apples", &body(&["apples"]));
-    world.laws.tell(format!("{trouble:?}"));
+    world.laws.tell(format!("{kind:?}, {trouble:?}"));
     // Whatever the story of the fault is, what is said about it need not be read here.
     world.reads_everything();
     world.ci_is_green();
@@ -90,9 +145,10 @@ pub(super) fn live(trouble: &Trouble, after: After) -> Points {
             .sim()
             .set_faults(plan(&world.a().home, before + at, *times, what));
     }
-    go_on(&mut world, issue, after);
+    go_on(&mut world, (kind, issue), after);
     world.sim().set_faults(FaultPlan::none());
     expect_end(&world, issue, after);
+    expect_kind(&world, kind);
     Points {
         remote: world.sim().counts().writes - before,
         local: points.reached().len() as u64,
@@ -121,7 +177,7 @@ fn plan(home: &SimHome, at: u64, times: u64, what: &Remote) -> FaultPlan {
 
 /// Rounds of all homes until the issue is done; a dead engine is followed by another one, and a
 /// person resumes what a fault has blocked.
-fn go_on(world: &mut World, issue: u64, after: After) {
+fn go_on(world: &mut World, (kind, issue): (Kind, u64), after: After) {
     let mut other = None;
     for _ in 0..ROUNDS_MAX {
         let a = world.a();
@@ -144,11 +200,27 @@ fn go_on(world: &mut World, issue: u64, after: After) {
             continue;
         }
         if now.has_label("status: blocked") {
+            kind.is_seen_blocked(world, issue);
             world.resumes(issue);
         }
         world.pass(Duration::from_secs(20));
     }
     panic!("the issue is not done");
+}
+
+/// The life was of its kind.
+fn expect_kind(world: &World, kind: Kind) {
+    match kind {
+        Kind::Plain => {}
+        Kind::WithSetup => assert!(world.agent.runs(RunKind::Setup) > 0),
+        Kind::WithSimplify => assert!(world.agent.runs(RunKind::Simplify) > 0),
+        Kind::BlockedAndResumed => assert!(world.agent.runs(RunKind::Implement) > 1),
+        Kind::Asked => {
+            let mut prompts = (1..=world.agent.runs(RunKind::Implement))
+                .map(|n| world.agent.prompt(RunKind::Implement, n));
+            assert!(prompts.any(|prompt| prompt.contains(Kind::ANSWER)));
+        }
+    }
 }
 
 fn expect_end(world: &World, issue: u64, after: After) {

@@ -4,6 +4,7 @@
 //! A life has some thirty remote and thirty local writes, so each fault is a test of its own that runs
 //! beside the others.
 
+mod kinds;
 mod life;
 
 use std::time::Duration;

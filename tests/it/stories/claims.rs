@@ -365,3 +365,35 @@ fn a_worktree_without_a_run_is_cleared_away_too_when_another_home_finished() {
     world.settle();
     world.expect_done(issue);
 }
+
+#[test]
+fn another_tools_busy_label_is_waited_on_and_then_reclaimed_with_a_word() {
+    let world = World::new();
+    let issue = world.opens_labelled(
+        ANN,
+        ("Sell apples", &crate::world::body(&["apples"])),
+        &["status: busy-someone"],
+    );
+    world.ci_is_green().settle();
+    assert_eq!(world.a().why(issue), "busy_label");
+    assert_eq!(world.laws.effects(), 0, "{}", world.trace());
+    world.minutes(119).settle();
+    assert_eq!(world.laws.effects(), 0, "lock_ttl has not passed");
+    world.minutes(2).settle();
+    let said = world.reads(issue, "Reclaiming stale lock");
+    assert!(said.contains("`status: busy-someone`"), "{said}");
+    assert!(said.contains("2026-03-02 09:00"), "since when: {said}");
+    world.expect_done(issue);
+}
+
+#[test]
+fn our_own_busy_label_of_a_run_is_never_reclaimed_from_ourselves() {
+    let world = World::new();
+    world.agent.does(RunKind::Implement, 1, long_work());
+    let issue = world.opens_issue("Sell apples");
+    world.run_until_waits();
+    world.minutes(180).settle();
+    world.a().home.finish_run(&world.agent.keys()[0]).unwrap();
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+}

@@ -4,6 +4,7 @@ mod agents;
 mod approval;
 mod checks;
 mod claims;
+mod diffs;
 mod happy;
 mod orders;
 mod pull_requests;

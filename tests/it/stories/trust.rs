@@ -1,10 +1,13 @@
 //! Whom ghswarm believes.
 
+use ghswarm::model::issue::Association;
 use ghswarm::model::run::RunKind;
 use ghswarm::model::state::BlockedReason;
 
-use crate::world::{ANN, CANARY, World, body};
+use ghswarm::sim::github::model::Access;
 use ghswarm::sim::local::Performance;
+
+use crate::world::{ANN, CANARY, Rules, World, body};
 
 /// The approval line that a comment prints.
 fn approval_line(said: &str) -> String {
@@ -189,4 +192,46 @@ fn a_trusted_editors_forged_block_leads_to_no_merge_without_our_review() {
         assert_eq!(world.mirrored(issue).extra_agent_runs, 0);
         world.reads_everything();
     }
+}
+
+/// Tim may write to the repository, and GitHub calls him this where he speaks.
+fn with_tim(association: Association, rules: impl FnOnce(&mut Rules)) -> (World, u64) {
+    let world = World::with(rules);
+    world.repo.set_access("tim", Access::Write);
+    world.repo.set_association("tim", association);
+    let issue = world.opens("zoe", "Sell apples", &body(&["apples"]));
+    world.settle();
+    let line = approval_line(&world.reads(issue, "untrusted_text"));
+    world.says("tim", issue, &line);
+    world.ci_is_green().settle();
+    (world, issue)
+}
+
+#[test]
+fn words_of_a_writer_whom_github_calls_a_contributor_or_nothing_are_no_order() {
+    for association in [Association::Contributor, Association::None] {
+        let (world, issue) = with_tim(association, |_| {});
+        assert_eq!(world.agent.keys(), [], "{association:?}");
+        assert_eq!(
+            world.mirrored(issue).blocked_reason,
+            Some(BlockedReason::UntrustedText)
+        );
+    }
+}
+
+#[test]
+fn words_of_a_contributor_are_an_order_where_trust_says_so() {
+    let (world, issue) = with_tim(Association::Contributor, |rules| {
+        let trusted = &mut rules.policy.trusted_associations;
+        trusted.push(Association::Contributor);
+    });
+    assert!(world.is_merged(issue), "{}", world.trace());
+}
+
+#[test]
+fn words_of_one_who_is_trusted_by_name_are_an_order_whatever_github_calls_them() {
+    let (world, issue) = with_tim(Association::None, |rules| {
+        rules.policy.trusted_logins.push("tim".parse().unwrap());
+    });
+    assert!(world.is_merged(issue), "{}", world.trace());
 }

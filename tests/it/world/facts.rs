@@ -50,6 +50,12 @@ impl World {
             .collect()
     }
 
+    /// The message of the commit that the base is at.
+    pub(crate) fn message_of_main(&self) -> String {
+        let tip = self.repo.tip().unwrap().unwrap();
+        self.repo.message(&tip).unwrap().trim_end().to_owned()
+    }
+
     /// Pull requests from the issue's branch in this repository, oldest first.
     pub(crate) fn prs(&self, issue: u64) -> Vec<(u64, Pr)> {
         let branch = format!("issue-{issue}");

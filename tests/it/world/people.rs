@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ghswarm::model::pr::MergeMethod;
+use ghswarm::ports::git::Git as _;
 use ghswarm::sim::github::model::PrStanding;
 
 use super::{ANN, World};
@@ -122,6 +123,20 @@ impl World {
         self.tick(&format!("{who} pushes to `{branch}`"));
         self.repo
             .push_commit(who, branch, &[(file, "by hand\n")])
+            .unwrap();
+        self
+    }
+
+    /// Ann takes a file out of the issue's worktree on the first machine, and commits.
+    pub(crate) fn takes_out(&self, issue: u64, file: &str) -> &Self {
+        self.tick(&format!(
+            "{ANN} takes `{file}` out of the worktree of #{issue}"
+        ));
+        let tree = self.rules.settings("a").worktree_dir;
+        let tree = tree.join(format!("issue-{issue}"));
+        let home = &self.a().home;
+        home.put_file(&tree, file, None).unwrap();
+        self.wait(home.git().commit_all(&tree, "Take it out"))
             .unwrap();
         self
     }

@@ -48,13 +48,9 @@ fn association(question: &Question<'_>, login: &str) -> Value {
     json!(question.world.association(&question.key, login))
 }
 
-fn logins(question: &Question<'_>, issue: &Issue) -> Value {
-    let all: Vec<Value> = issue
-        .assignees
-        .iter()
-        .map(|login| json!({ "login": login }))
-        .collect();
-    page(question, &all, 100, None)
+fn logins(issue: &Issue) -> Vec<Value> {
+    let logins = issue.assignees.iter();
+    logins.map(|login| json!({ "login": login })).collect()
 }
 
 pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> SimResult<Value> {
@@ -76,7 +72,7 @@ pub(crate) fn issue(question: &Question<'_>, issue: &Issue) -> SimResult<Value> 
         "author": actor(question, &issue.author),
         "milestone": issue.milestone.as_ref().map(|title| json!({ "title": title })),
         "labels": page(question, &labels, 100, None),
-        "assignees": logins(question, issue),
+        "assignees": page(question, &logins(issue), 100, None),
         "userContentEdits": edits(question, issue, None),
         "timelineItems": timeline(question, issue, None),
         "comments": comments(question, issue, None),
@@ -206,7 +202,8 @@ fn pull(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {
         "mergedAt": merged_at,
         "mergeCommit": merge_commit,
         "author": actor(question, &issue.author),
-        "assignees": logins(question, issue),
+        // Nobody asks whether there are more.
+        "assignees": { "nodes": logins(issue) },
         "reviews": reviews(question, pr, None),
         "statusCheckRollup": rollup(question, &pr.head_sha, None)?,
     }))
