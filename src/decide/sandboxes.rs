@@ -1,20 +1,33 @@
 //! Waiting for containers that cannot be had: nobody's work failed, so no attempt is charged and
 //! nobody else is kept waiting.
 
+use crate::model::ids::Timestamp;
 use crate::model::labels::Status;
 use crate::model::limits::SANDBOX_RETRY_AFTER;
-use crate::model::run::{RunEnd, RunExit};
+use crate::model::run::{RunEnd, RunExit, RunStatus};
 
 use super::signals::ClaimLabel;
 use super::view::View;
 use super::{Decision, Why};
 
 /// Waits while the containers of this steps cannot be had: what an agent does could not be
-/// verified.
+/// verified. What is known now counts, and for a while what the last run of them met: an image that was
+/// missing comes without anybody telling us.
 pub(super) fn missing(view: &View<'_>) -> Option<Decision> {
-    let trouble = view.seen.local.sandbox_trouble.clone()?;
-    let wait = Decision::wait(Why::SandboxUnavailable { trouble });
-    Some(view.rest(Status::Idle, ClaimLabel::Keep, wait))
+    let (until, trouble) = match &view.seen.local.sandbox_trouble {
+        Some(trouble) => (None, trouble.clone()),
+        None => {
+            let (until, trouble) = met(view)?;
+            (Some(until), trouble)
+        }
+    };
+    let why = Why::SandboxUnavailable { trouble };
+    // Nobody needs the lease, or the slot, for a wait.
+    Some(view.rest(
+        Status::Idle,
+        ClaimLabel::Keep,
+        Decision::Wait { until, why },
+    ))
 }
 
 /// Did the run end before anything of it ran?
@@ -22,15 +35,17 @@ pub(super) fn never_began(exit: &RunExit) -> bool {
     exit.end == RunEnd::SandboxUnavailable
 }
 
-/// The run is started anew after a while: what was missing comes without anybody telling us. `None`: it
-/// is time.
-pub(super) fn wait_to_retry(view: &View<'_>, exit: &RunExit) -> Option<Decision> {
-    if let Some(decision) = missing(view) {
-        return Some(decision);
-    }
+/// What a run met that found no container a short while ago, and until when that counts. Under whatever
+/// claim: a new one would meet the same.
+fn met(view: &View<'_>) -> Option<(Timestamp, String)> {
+    let runs = view.seen.local.runs.iter();
+    let exit = runs
+        .filter_map(|run| match &run.status {
+            RunStatus::Ended(exit) if never_began(exit) => Some(exit),
+            RunStatus::Ended(_) | RunStatus::Reserved | RunStatus::Running { .. } => None,
+        })
+        .max_by_key(|exit| exit.ended_at)?;
     let until = exit.ended_at + SANDBOX_RETRY_AFTER;
     let waiting = view.now < until && !view.seen.order.now;
-    let trouble = exit.note.clone().unwrap_or_default();
-    let wait = Decision::wait_until(until, Why::SandboxUnavailable { trouble });
-    waiting.then(|| view.rest(Status::Idle, ClaimLabel::Keep, wait))
+    waiting.then(|| (until, exit.note.clone().unwrap_or_default()))
 }

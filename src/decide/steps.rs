@@ -18,8 +18,6 @@ enum Standing<'a> {
     Going(Decision),
     Succeeded,
     Failed(&'a RunFacts, &'a RunExit),
-    /// Nothing of it ran, since there was no container for it: it is to be started, in a while.
-    NeverBegan(RunKey, &'a RunExit),
     /// Every repetition was cut off, the last one like this.
     CutOff(String),
 }
@@ -38,8 +36,9 @@ fn standing<'a>(view: &View<'a>, first: &RunKey) -> Standing<'a> {
                 return Standing::Going(going(&key, *since, *frozen));
             }
             Some((_, RunStatus::Ended(exit))) if exit.success() => return Standing::Succeeded,
+            // Nothing of it ran, since there was no container for it.
             Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
-                return Standing::NeverBegan(key, exit);
+                return Standing::Next(key);
             }
             Some((run, RunStatus::Ended(exit))) if exit.was_cut_off() => {
                 last = failure_text(run, exit);
@@ -70,9 +69,6 @@ pub(super) fn set_up(view: &View<'_>) -> Option<Decision> {
     Some(match standing(view, &key) {
         Standing::Next(key) => start(view, &key),
         Standing::Going(decision) => decision,
-        Standing::NeverBegan(key, exit) => {
-            sandboxes::wait_to_retry(view, exit).unwrap_or_else(|| start(view, &key))
-        }
         Standing::Succeeded => Decision::act(Effect::MarkSetUp, Why::Next { what }),
         Standing::Failed(run, exit) => {
             view.block(BlockedReason::SetupFailed, failure_text(run, exit))
@@ -106,10 +102,6 @@ pub(super) fn verify(view: &View<'_>, run: &RunFacts) -> Verified {
     }
     match standing(view, &verify_key(&run.key)) {
         Standing::Next(key) => Verified::NotYet(start_steps(view, &key)),
-        Standing::NeverBegan(key, exit) => {
-            let wait = sandboxes::wait_to_retry(view, exit);
-            Verified::NotYet(wait.unwrap_or_else(|| start_steps(view, &key)))
-        }
         Standing::Going(decision) => Verified::NotYet(decision),
         Standing::Succeeded => Verified::Yes,
         Standing::Failed(run, exit) => Verified::No(failure_text(run, exit)),

@@ -79,7 +79,6 @@ pub(super) fn body(
         user: user(job, engine).map(|(uid, gid)| format!("{uid}:{gid}")),
         env: Some(environment(job, passed)),
         labels: Some(labels(job)),
-        network_disabled: (job.sandbox.network == Network::None).then_some(true),
         host_config: Some(host_config(job, place)),
         ..ContainerCreateBody::default()
     }

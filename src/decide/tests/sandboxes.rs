@@ -68,6 +68,24 @@ fn steps_that_found_no_container_are_begun_anew_after_a_while_under_the_same_nam
 }
 
 #[test]
+fn a_setup_that_found_no_container_does_not_claim_again_at_once() {
+    let setup = |ago| {
+        let mut status = ended(RunEnd::SandboxUnavailable, None);
+        let now = snapshot().now();
+        if let RunStatus::Ended(exit) = &mut status {
+            exit.note = Some("no image".to_owned());
+            exit.ended_at = now - ago;
+        }
+        snapshot().run(RunKind::Setup, status)
+    };
+    check(
+        &setup(SANDBOX_RETRY_AFTER / 2),
+        "wait: no container to run in: no image",
+    );
+    check(&setup(SANDBOX_RETRY_AFTER), "claim: free");
+}
+
+#[test]
 fn what_ran_out_of_memory_did_fail() {
     let given = verified(Some(ended(RunEnd::OutOfMemory, None)));
     check(&given, "write state: verify failed");
