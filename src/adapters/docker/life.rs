@@ -82,6 +82,17 @@ enum Stage {
     Failed(PortError),
 }
 
+/// What became of a try to make it.
+enum Made {
+    /// It is made; `None`: the run was ended before.
+    Yes(Option<String>),
+    /// Somebody's earlier request made it meanwhile.
+    IsThere,
+}
+
+/// So often it is looked for and made in turns.
+const CREATE_TRIES: u32 = 20;
+
 /// What an engine says of a container.
 enum Found {
     Nothing,
@@ -191,12 +202,8 @@ impl Life {
     async fn to_the_end(this: &Arc<Self>) -> PortResult<ChildEnd> {
         let engine = this.shared.engine().await?;
         let name = create::name(&this.job);
-        let id = match this.find(&engine, &name).await? {
-            Some(id) => id,
-            None => match this.make(&engine, &name).await? {
-                Some(id) => id,
-                None => return Ok(KILLED),
-            },
+        let Some(id) = this.find_or_make(&engine, &name).await? else {
+            return Ok(KILLED);
         };
         this.seen().id = Some(id.clone());
         let mut may = this.may.subscribe();
@@ -227,12 +234,34 @@ impl Life {
         Ok(end)
     }
 
+    /// `None`: the run was ended meanwhile.
+    async fn find_or_make(&self, engine: &Engine, name: &str) -> PortResult<Option<String>> {
+        for _ in 0..CREATE_TRIES {
+            if let Some(id) = self.find(engine, name).await? {
+                return Ok(Some(id));
+            }
+            if let Made::Yes(id) = self.make(engine, name).await? {
+                return Ok(id);
+            }
+            // It may have a name before it can be found by it.
+            pause(CONTAINER_AWAY_LOOK).await;
+        }
+        let message = format!("the container `{name}` is neither there nor can it be made");
+        Err(PortError::unavailable("make the container", message, None))
+    }
+
     /// The container of this very command, if an earlier supervisor made it.
     async fn find(&self, engine: &Engine, name: &str) -> PortResult<Option<String>> {
         match engine.docker.inspect_container(name, None).await {
             Ok(found) if is_ours(&found, &self.job) => {
                 self.say("going on with the container that is there; its output from the start:");
-                Ok(found.id)
+                let id = found.id.unwrap_or_else(|| name.to_owned());
+                let state = found.state.and_then(|state| state.status);
+                if state.is_some_and(|state| state.to_string() == "created") {
+                    // Whoever made it may have been killed before its volumes were given away.
+                    prepare::own_volumes(engine, &self.job, &id).await?;
+                }
+                Ok(Some(id))
             }
             Ok(_) => {
                 let message = format!(
@@ -245,12 +274,11 @@ impl Life {
         }
     }
 
-    /// Makes it; `None`: the run was ended meanwhile.
-    async fn make(&self, engine: &Engine, name: &str) -> PortResult<Option<String>> {
+    async fn make(&self, engine: &Engine, name: &str) -> PortResult<Made> {
         let mut may = self.may.subscribe();
         let say = |line: &str| self.say(line);
         let image = tokio::select! {
-            _ = may.wait_for(|may| *may == May::Never) => return Ok(None),
+            _ = may.wait_for(|may| *may == May::Never) => return Ok(Made::Yes(None)),
             image = pull::ensure(engine, &self.job.sandbox, &say) => image?,
         };
         let place = mounts::place(&self.job)?;
@@ -265,9 +293,9 @@ impl Life {
             }
         }
         probe::probe(&self.shared, engine, (&self.job, &image), &place).await?;
-        prepare::create_container(&self.shared, engine, (&self.job, name), &place)
-            .await
-            .map(Some)
+        let created =
+            prepare::create_container(&self.shared, engine, (&self.job, name), &place).await?;
+        Ok(created.map_or(Made::IsThere, |id| Made::Yes(Some(id))))
     }
 
     /// Takes the output until the container has closed it.

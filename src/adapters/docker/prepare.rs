@@ -9,13 +9,14 @@ use crate::model::sandbox::WORKSPACE;
 use crate::ports::containers::ContainerJob;
 use crate::ports::{PortError, PortResult};
 
-/// Makes the container under `name`; answers its id.
+/// Makes the container under `name`; answers its id. `None`: there is one of that name by now. The engine
+/// goes on with a request whose asker was killed.
 pub(super) async fn create_container(
     shared: &Shared,
     engine: &Engine,
     (job, name): (&ContainerJob, &str),
     place: &Place,
-) -> PortResult<String> {
+) -> PortResult<Option<String>> {
     let passed: Vec<(String, String)> = job
         .sandbox
         .env_passthrough
@@ -29,6 +30,7 @@ pub(super) async fn create_container(
         .await;
     let id = match created {
         Ok(created) => created.id,
+        Err(error) if status(&error) == Some(409) => return Ok(None),
         Err(error) => return Err(cannot(job, "make the container", &error)),
     };
     if let Err(error) = own_volumes(engine, job, &id).await {
@@ -36,7 +38,7 @@ pub(super) async fn create_container(
         let _ = remove(engine, &id).await;
         return Err(error);
     }
-    Ok(id)
+    Ok(Some(id))
 }
 
 /// What the engine refuses at this point, the configuration asked for.
@@ -61,7 +63,7 @@ pub(super) async fn remove(engine: &Engine, id: &str) -> Result<(), bollard::err
 
 /// A new volume belongs to root. The engine itself gives it to the container's user, by unpacking an
 /// archive that holds nothing but the directory.
-async fn own_volumes(engine: &Engine, job: &ContainerJob, id: &str) -> PortResult<()> {
+pub(super) async fn own_volumes(engine: &Engine, job: &ContainerJob, id: &str) -> PortResult<()> {
     let user = create::user(job, engine);
     for dir in &job.sandbox.isolate_dirs {
         let above = dir.parent().map(|above| above.display().to_string());

@@ -30,7 +30,8 @@ pub(super) async fn probe(
     if proof.as_ref().is_some_and(|proof| proof.exists()) {
         return Ok(());
     }
-    let file = format!(".ghswarm-probe-{}", std::process::id());
+    // Always the same: what a killed supervisor left is taken away by the next one.
+    let file = ".ghswarm-probe";
     let in_container = format!("{WORKSPACE}/{file}");
     let tried = ContainerJob {
         dir: PathBuf::new(),
@@ -41,9 +42,13 @@ pub(super) async fn probe(
     // Of a supervisor that died while it tried.
     let _ = prepare::remove(engine, &name).await;
     let id = prepare::create_container(shared, engine, (&tried, &name), place).await?;
+    let id = id.ok_or_else(|| {
+        let message = "the container of an earlier try is still being made; it is tried again";
+        PortError::unavailable(WHAT, message, None)
+    })?;
     let ended = run(engine, job, &id).await;
     let _ = prepare::remove(engine, &id).await;
-    let path = job.worktree.join(&file);
+    let path = job.worktree.join(file);
     let verdict = match ended? {
         0 => judge(job, engine, &path),
         code => Err(refused(job, engine, code)),

@@ -140,13 +140,15 @@ impl Home {
     }
 
     fn ended(&self) -> (RunFacts, RunExit) {
-        until("the run has ended", || {
-            let facts = self.facts();
-            match facts.status.clone() {
-                RunStatus::Ended(exit) => Some((facts, exit)),
-                RunStatus::Reserved | RunStatus::Running { .. } => None,
-            }
-        })
+        until("the run has ended", || self.end())
+    }
+
+    fn end(&self) -> Option<(RunFacts, RunExit)> {
+        let facts = self.facts();
+        match facts.status.clone() {
+            RunStatus::Ended(exit) => Some((facts, exit)),
+            RunStatus::Reserved | RunStatus::Running { .. } => None,
+        }
     }
 
     /// Names of this home's containers.
