@@ -31,7 +31,15 @@ race ROUNDS="100":
 
 # Kill engines and supervisors while containers work, many times (10 in the suite).
 docker-kill ROUNDS="100":
-    GHSWARM_REQUIRE_DOCKER=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it docker:: -- --nocapture killed
+    GHSWARM_REQUIRE_DOCKER=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it -- docker::life::a_killed docker::whole::an_engine_killed --nocapture
+
+# Ours and the published gh-issue-lease on one backlog, many times (5 in the suite).
+lease-race ROUNDS="50": gh-issue-lease
+    GHSWARM_REQUIRE_GH_ISSUE_LEASE=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it lease::race -- --nocapture
+
+# Install the published gh-issue-lease for the tests beside it; gh and node have to be there.
+gh-issue-lease:
+    npm install --silent --no-audit --no-fund --prefix target/gh-issue-lease gh-issue-lease@0.3.0
 
 # Somebody meddles at every place of a life (at every eighth in the suite).
 interleave:

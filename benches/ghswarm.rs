@@ -96,6 +96,39 @@ fn start_up(c: &mut Criterion) {
     });
 }
 
+/// What Claude Code waits for before every edit, against the least a process costs.
+fn claude_hook(c: &mut Criterion) {
+    let dir = tempfile::tempdir().unwrap();
+    let git_dir = dir.path().join(".git");
+    std::fs::create_dir(&git_dir).unwrap();
+    std::fs::write(git_dir.join("HEAD"), "ref: refs/heads/issue-7\n").unwrap();
+    let now = chrono::Utc::now().timestamp_millis();
+    let note = format!(r#"{{"issue":7,"owner":"bench","ttlMin":1440,"at":{now}}}"#);
+    std::fs::write(git_dir.join("gh-issue-lease-hold.json"), note).unwrap();
+    let event = serde_json::json!({ "hook_event_name": "PreToolUse", "cwd": dir.path() });
+    let input = dir.path().join("event.json");
+    std::fs::write(&input, event.to_string()).unwrap();
+    let mut group = c.benchmark_group("processes/claude-hook");
+    group.bench_function("allow an edit", |b| {
+        b.iter(|| {
+            let done = Command::new(env!("CARGO_BIN_EXE_ghswarm"))
+                .args(["lease", "claude-hook", "--block"])
+                .env("AGENT_ID", "bench")
+                .stdin(std::fs::File::open(&input).unwrap())
+                .output()
+                .unwrap();
+            assert!(done.status.success() && done.stdout.is_empty());
+        });
+    });
+    group.bench_function("/bin/true", |b| {
+        b.iter(|| {
+            let stdin = std::fs::File::open(&input).unwrap();
+            Command::new("/bin/true").stdin(stdin).output().unwrap()
+        });
+    });
+    group.finish();
+}
+
 /// A mutex stands in front of short commands: it is to cost at most 1.5 times what `flock` does.
 fn processes(c: &mut Criterion) {
     let locks = tempfile::tempdir().unwrap();
@@ -148,5 +181,13 @@ fn in_turns(mut one: impl FnMut(), mut other: impl FnMut()) -> f64 {
     one / other
 }
 
-criterion_group!(benches, bodies, decisions, cycles, start_up, processes);
+criterion_group!(
+    benches,
+    bodies,
+    decisions,
+    cycles,
+    start_up,
+    processes,
+    claude_hook
+);
 criterion_main!(benches);

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
 
+use super::hooks::HooksOptions;
+use super::lease::LeaseOptions;
 use crate::model::ids::IssueNumber;
 use crate::model::run::RunKey;
 
@@ -55,6 +57,10 @@ pub enum Command {
     Config(ConfigOptions),
     /// Check configuration, token, GitHub, labels, clone and programs
     Doctor(DoctorOptions),
+    /// Lock an issue across agents and machines; works with gh-issue-lease
+    Lease(LeaseOptions),
+    /// Put the hooks of `lease` into git, Claude Code and Codex, or take them out
+    Hooks(HooksOptions),
     /// Watch an issue go from spec to merged on this machine, without GitHub
     Demo(DemoOptions),
     /// Run a command while no other process of this machine runs one under the same name

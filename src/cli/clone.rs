@@ -69,7 +69,7 @@ pub fn belongs(config: &RepoConfig, url: &str, present: &RepoSlug) -> Result<(),
 
 /// `owner/name` of a remote's address: the last two parts of https, ssh and scp-like forms alike, since
 /// host names may be aliases of the user's ssh configuration.
-fn slug_of(url: &str) -> Option<String> {
+pub fn slug_of(url: &str) -> Option<String> {
     let url = url.trim_end_matches('/');
     let url = url.strip_suffix(".git").unwrap_or(url);
     let mut parts = url.rsplit(['/', ':']);

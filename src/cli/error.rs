@@ -82,6 +82,15 @@ impl CommandError {
         &self.hints
     }
 
+    /// The same error as one of the outside world, where another status has a meaning of its own.
+    #[must_use]
+    pub fn into_outside(mut self) -> Self {
+        if self.kind == Kind::Config {
+            self.kind = Kind::Outside;
+        }
+        self
+    }
+
     /// The documented exit status.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind as u8)

@@ -10,7 +10,9 @@ mod environment;
 mod error;
 mod explain;
 mod history;
+mod hooks;
 mod init;
+mod lease;
 mod logs;
 mod mutex;
 mod output;
@@ -23,9 +25,11 @@ mod standing;
 mod status;
 pub mod supervise;
 mod token;
+pub mod tool;
 mod wiring;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -33,6 +37,7 @@ use clap::Parser;
 use args::{Args, Command};
 use environment::Env;
 use error::{CommandError, Kind};
+use lease::early::Early;
 
 /// Closes `/proc/<pid>/environ`, where the token stands, to other processes of the same user: agents.
 /// Best effort: nothing depends on it.
@@ -48,7 +53,14 @@ fn keep_environment_private() {}
 
 /// Parses the arguments, runs the command, prints what went wrong.
 pub fn main() -> ExitCode {
-    let raw: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let words = words(std::env::args_os());
+    let raw = words.get(1..).unwrap_or_default();
+    // First of all, since it is waited for before every edit.
+    match lease::early::answer(raw) {
+        Early::NotAsked => {}
+        Early::Allowed => return ExitCode::SUCCESS,
+        Early::Ask { event, block } => return hooked(&event, block),
+    }
     if let Some((command, rest)) = raw.split_first() {
         // Not for people, so it is not in the parser: its arguments are whatever a run's command is.
         if command == "supervise" {
@@ -62,7 +74,7 @@ pub fn main() -> ExitCode {
         }
     }
     keep_environment_private();
-    match Args::try_parse() {
+    match Args::try_parse_from(words) {
         Ok(args) => finish(|| run(&args)),
         Err(error) => {
             let _ = error.print();
@@ -80,6 +92,16 @@ fn finish(command: impl FnOnce() -> Result<ExitCode, CommandError>) -> ExitCode 
             error.exit_code()
         }
     }
+}
+
+/// Called by the name of gh-issue-lease it is that: scripts and hooks need not change.
+fn words(mut given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let name = given.next().unwrap_or_else(|| "ghswarm".into());
+    let is_lease = Path::new(&name)
+        .file_stem()
+        .is_some_and(|stem| stem == "gh-issue-lease");
+    let lease = is_lease.then(|| "lease".into());
+    std::iter::once(name).chain(lease).chain(given).collect()
 }
 
 fn run(args: &Args) -> Result<ExitCode, CommandError> {
@@ -107,9 +129,26 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,
             Command::Demo(options) => demo::demo(&env, options).await,
+            Command::Hooks(options) => hooks::hooks(&env, options),
+            Command::Lease(options) => lease::lease(&env, args, options).await,
             Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
         }
     })
+}
+
+/// A hook never stops the work it watches: whatever happens, it ends well.
+fn hooked(event: &lease::early::Event, block: bool) -> ExitCode {
+    let env = Env::read();
+    output::start(0, &env);
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
+        Some(runtime.block_on(lease::hooks::claude(&env, None, (event, block))))
+    };
+    let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask));
+    asked.ok().flatten().unwrap_or(ExitCode::SUCCESS)
 }
 
 fn supervised(rest: &[OsString]) -> ExitCode {

@@ -12,6 +12,7 @@ pub mod effect;
 mod gate;
 mod guards;
 mod implement;
+pub mod leases;
 pub mod policy;
 mod review;
 mod runs;

@@ -14,13 +14,8 @@ use super::{Decision, Why};
 /// verified. What is known now counts, and for a while what the last run of them met: an image that was
 /// missing comes without anybody telling us.
 pub(super) fn missing(view: &View<'_>) -> Option<Decision> {
-    let (until, trouble) = match &view.seen.local.sandbox_trouble {
-        Some(trouble) => (None, trouble.clone()),
-        None => {
-            let (until, trouble) = met(view)?;
-            (Some(until), trouble)
-        }
-    };
+    let known = view.seen.local.sandbox_trouble.clone();
+    let (until, trouble) = known.map(|trouble| (None, trouble)).or_else(|| met(view))?;
     let why = Why::SandboxUnavailable { trouble };
     // Nobody needs the lease, or the slot, for a wait.
     Some(view.rest(
@@ -37,7 +32,7 @@ pub(super) fn never_began(exit: &RunExit) -> bool {
 
 /// What a run met that found no container a short while ago, and until when that counts. Under whatever
 /// claim: a new one would meet the same.
-fn met(view: &View<'_>) -> Option<(Timestamp, String)> {
+fn met(view: &View<'_>) -> Option<(Option<Timestamp>, String)> {
     let runs = view.seen.local.runs.iter();
     let exit = runs
         .filter_map(|run| match &run.status {
@@ -47,5 +42,5 @@ fn met(view: &View<'_>) -> Option<(Timestamp, String)> {
         .max_by_key(|exit| exit.ended_at)?;
     let until = exit.ended_at + SANDBOX_RETRY_AFTER;
     let waiting = view.now < until && !view.seen.order.now;
-    waiting.then(|| (until, exit.note.clone().unwrap_or_default()))
+    waiting.then(|| (Some(until), exit.note.clone().unwrap_or_default()))
 }

@@ -4,6 +4,7 @@
 
 pub mod cycle;
 mod explain;
+pub mod leases;
 mod listing;
 mod observe;
 mod perform;

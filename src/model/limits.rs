@@ -119,6 +119,9 @@ pub const SANDBOX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
 /// has a reason that the next one would meet, too.
 pub const SUPERVISORS_OF_A_RUN_MAX: usize = 5;
 
+/// A queue that looks empty is looked at once more after this: GitHub's lists lag by about a second.
+pub const DRAINED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// A set-up or verify step that was cut off from outside is begun again so often: a machine that goes
 /// down three more times within one step needs a person.
 pub const STEP_REPEATS_MAX: u32 = 3;

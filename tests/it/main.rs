@@ -17,6 +17,7 @@ mod docker;
 mod e2e;
 mod engine_looks;
 mod interleave;
+mod lease;
 mod lease_races;
 mod mutex;
 mod processes;

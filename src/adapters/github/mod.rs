@@ -44,6 +44,9 @@ use address::Address;
 use send::{Call, Kind, Sender};
 use write_state::NodeIds;
 
+/// A read is asked again so often; with the pauses between that outlasts a hiccup, not an outage.
+pub const READ_RETRIES: u32 = 3;
+
 /// What the adapter needs to know.
 #[derive(Debug, Clone)]
 pub struct GitHubSettings {
@@ -57,6 +60,8 @@ pub struct GitHubSettings {
     pub user_agent: String,
     /// Least time between two writes.
     pub write_spacing: Duration,
+    /// How often a read is asked again, with pauses that double from a second.
+    pub read_retries: u32,
     /// Until a connection stands.
     pub connect_timeout: Duration,
     /// A whole request.
@@ -72,6 +77,7 @@ impl GitHubSettings {
             token,
             user_agent: concat!("ghswarm/", env!("CARGO_PKG_VERSION")).to_owned(),
             write_spacing: Duration::from_secs(1),
+            read_retries: READ_RETRIES,
             connect_timeout: HTTP_CONNECT_TIMEOUT,
             timeout: HTTP_TIMEOUT,
         }
@@ -115,6 +121,7 @@ impl GitHubAdapter {
         let mut sender = Sender::new(http, clock, address);
         sender.user_agent = user_agent;
         sender.write_spacing = settings.write_spacing;
+        sender.read_retries = settings.read_retries;
         Ok(Self {
             sender,
             slug: settings.slug,

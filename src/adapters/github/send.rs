@@ -19,9 +19,6 @@ use crate::model::ids::{RefName, Timestamp};
 use crate::ports::clock::Clock;
 use crate::ports::{PortError, PortResult, Refusal};
 
-/// A read is asked again so often; with the pauses between that outlasts a hiccup, not an outage.
-const READ_RETRIES: u32 = 3;
-
 /// Redirects followed: a renamed repository needs one.
 const REDIRECTS_MAX: u32 = 3;
 
@@ -94,6 +91,7 @@ pub(super) struct Sender {
     pub address: Address,
     pub user_agent: HeaderValue,
     pub write_spacing: Duration,
+    pub read_retries: u32,
     /// End of the last write on the boot clock; the lock makes writes queue.
     last_write: tokio::sync::Mutex<Option<Duration>>,
     limit: Mutex<Limit>,
@@ -109,6 +107,7 @@ impl Sender {
             address,
             user_agent: HeaderValue::from_static("ghswarm"),
             write_spacing: Duration::ZERO,
+            read_retries: super::READ_RETRIES,
             last_write: tokio::sync::Mutex::new(None),
             limit: Mutex::new(Limit::default()),
             requests: AtomicU64::new(0),
@@ -199,7 +198,7 @@ impl Sender {
                 },
                 Err(Lost::NotSent(message) | Lost::Cut(message)) => message,
             };
-            if tries == READ_RETRIES {
+            if tries == self.read_retries {
                 return Err(PortError::unavailable(&call.what, message, None));
             }
             tries += 1;

@@ -37,7 +37,7 @@ fn until<T>(what: &str, mut fact: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Waits until something is so.
-fn until_so(what: &str, is_so: impl FnMut() -> bool) {
+pub(crate) fn until_so(what: &str, is_so: impl FnMut() -> bool) {
     assert!(comes_true(is_so), "not within {LIMIT:?}: {what}");
 }
 

@@ -111,11 +111,7 @@ impl Call {
                 let words = "This endpoint requires you to be authenticated.";
                 return Err(SimError::new(401, Refusal::Unauthorised, words));
             }
-            let name = body
-                .get("operationName")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            (What::Graphql(name.to_owned()), Vec::new())
+            (What::Graphql(operation(&body).to_owned()), Vec::new())
         } else {
             let (route, parts) = find(incoming.method.as_str(), &path)?;
             if login.is_none() && (route.op.is_write() || route.template == "/user") {
@@ -314,6 +310,16 @@ impl Call {
         }
         reply
     }
+}
+
+/// The operation that is meant. A document with one alone need not be told which.
+fn operation(body: &Value) -> &str {
+    let text = |name| body.get(name).and_then(Value::as_str);
+    text("operationName").unwrap_or_else(|| {
+        let document = text("query").unwrap_or_default().trim_start();
+        let rest = document.strip_prefix("query ").unwrap_or_default();
+        rest.split(['(', '{', ' ']).next().unwrap_or_default()
+    })
 }
 
 /// Whose token it is; `None` without one.

@@ -78,12 +78,14 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
         key: String::new(),
     };
     let part = |name| question.text(name).unwrap_or_default().to_owned();
-    question.key = format!("{}/{}", part("owner"), part("name")).to_lowercase();
+    let repo = question.text("name").or_else(|| question.text("repo"));
+    question.key = format!("{}/{}", part("owner"), repo.unwrap_or_default()).to_lowercase();
     let done = match name {
         "Look" => look(&question),
         "Facts" => facts(&question),
         "Leases" => leases(&question),
         "LeaseRefs" => lease_refs(&question),
+        "IssueByNumber" => issue_state(&question),
         "EditsPage" | "TimelinePage" | "CommentsPage" | "LinkedPage" => issue_page(&question, name),
         "ReviewsPage" | "ChecksPage" | "PrsPage" => pr_page(&question, name),
         _ => {
@@ -133,6 +135,23 @@ pub(crate) fn error_entry(error: &SimError, words: &str, path: &Value) -> Value 
         "locations": [{ "line": 2, "column": 3 }],
         "message": words,
     })
+}
+
+/// What `gh issue view N --json state` asks (gh 2.23), with a document of its own.
+fn issue_state(question: &Question<'_>) -> SimResult<Reply> {
+    let number = question.number("number")?;
+    let repo = question.repo()?;
+    let issue = repo.issues.get(&number).ok_or_else(SimError::not_found)?;
+    let (kind, state) = match (&issue.pr, issue.open) {
+        (None, true) => ("Issue", "OPEN"),
+        (None, false) => ("Issue", "CLOSED"),
+        (Some(_), true) => ("PullRequest", "OPEN"),
+        (Some(_), false) => ("PullRequest", "CLOSED"),
+    };
+    Ok(good(&json!({
+        "hasIssuesEnabled": true,
+        "issue": { "__typename": kind, "state": state, "id": format!("I_{number}") },
+    })))
 }
 
 fn good(repository: &Value) -> Reply {

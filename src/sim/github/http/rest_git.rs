@@ -60,7 +60,46 @@ pub(crate) fn matching_refs(world: &World, call: &Call) -> SimResult<Reply> {
         .filter(|(name, _)| name.starts_with(&front))
         .map(|(name, sha)| json::git_ref(call, repo, name, sha))
         .collect();
+    // Whole, as GitHub documents it; in pages for those who ask for pages.
+    if call.param("per_page").is_some() {
+        return Ok(call.page(&found));
+    }
     Ok(Reply::new(200, json!(found)))
+}
+
+/// `GET commits/{ref}` as far as its commit: a branch, `HEAD` or a sha.
+pub(crate) fn commit_of(world: &World, call: &Call) -> SimResult<Reply> {
+    let repo = world.may_read(&call.ctx())?;
+    let named = match call.part(2) {
+        "HEAD" => repo.default_branch.as_str(),
+        other => other,
+    };
+    let sha = match world.ref_id(&call.key, &format!("refs/heads/{named}"))? {
+        Some(sha) => sha,
+        None => named.to_owned(),
+    };
+    let info = repo_git::commit(&repo.path, &sha)?
+        .ok_or_else(|| SimError::invalid(format!("No commit found for SHA: {named}")))?;
+    let whole = json::commit(world, call, &info)?;
+    let mut inner = whole.clone();
+    for outside in ["sha", "node_id", "html_url", "parents"] {
+        inner.as_object_mut().map(|fields| fields.remove(outside));
+    }
+    inner["comment_count"] = json!(0);
+    Ok(Reply::new(
+        200,
+        json!({
+            "sha": info.sha,
+            "node_id": whole["node_id"],
+            "url": format!("{}/repos/{}/commits/{}", call.api, repo.slug, info.sha),
+            "html_url": whole["html_url"],
+            "comments_url": format!("{}/repos/{}/commits/{}/comments", call.api, repo.slug, info.sha),
+            "commit": inner,
+            "author": null,
+            "committer": null,
+            "parents": whole["parents"],
+        }),
+    ))
 }
 
 pub(crate) fn patch_ref(world: &mut World, call: &Call) -> SimResult<Reply> {

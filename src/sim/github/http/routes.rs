@@ -158,6 +158,7 @@ static ROUTES: &[Route] = &[
         Op::Review,
         rest_prs::review,
     ),
+    read(repo!("/commits/{ref}"), Op::Read, rest_git::commit_of),
     read(
         repo!("/commits/{ref}/check-runs"),
         Op::Read,

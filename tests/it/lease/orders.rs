@@ -1,0 +1,490 @@
+//! The verbs of several ghswarm processes on one simulated GitHub, in every order of their requests: at most one
+//! of them holds an issue at any time, and none moves another's living lease.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ghswarm::decide::leases::Reap;
+use ghswarm::engine::leases::{Doors, Filter, Leases, ReleaseOutcome, Taken};
+use ghswarm::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp};
+use ghswarm::model::issue::OpenIssue;
+use ghswarm::model::lease::{
+    ClaimProof, LeaseCommit, LeaseMargins, LeaseMessage, RefSwap, SwapOutcome,
+};
+use ghswarm::model::repo::{Permission, Repository};
+use ghswarm::ports::backlog::{AllLeases, Backlog};
+use ghswarm::ports::clock::Clock;
+use ghswarm::ports::github::{
+    GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
+};
+use ghswarm::ports::memory::Memory;
+use ghswarm::ports::{PortError, PortResult, Refusal};
+use ghswarm::sim::github::SimGitHub;
+use serde_json::json;
+
+use super::Hub;
+
+/// Lets its actor on by one request at a time.
+#[derive(Clone, Default)]
+struct Gate(Arc<AtomicBool>);
+
+impl Gate {
+    async fn pass(&self) {
+        std::future::poll_fn(|_| {
+            if self.0.swap(false, Ordering::SeqCst) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+}
+
+/// GitHub behind a gate. On the second way a swap is what the REST way makes of it: a release leaves a grave, and
+/// a ref moves only to a descendant.
+struct Gated {
+    gate: Gate,
+    /// A ref may have been moved.
+    moved: Arc<AtomicBool>,
+    port: SimGitHub,
+    way: Way,
+}
+
+/// How refs are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Swap,
+    Graves,
+}
+
+fn never<T>() -> PortResult<T> {
+    Err(PortError::refused(
+        "ask",
+        Refusal::Invalid,
+        "no verb of a lease asks this",
+    ))
+}
+
+impl Gated {
+    /// The requests of the REST way before its last one, which alone moves the ref.
+    async fn bury(&self, swap: &RefSwap) -> PortResult<SwapOutcome> {
+        let before = swap.before.clone().unwrap();
+        let name = std::slice::from_ref(&swap.name);
+        let (_, found) = self.port.read_leases(name).await?;
+        self.gate.pass().await;
+        let tree = self.port.leases("leases").await?.base.unwrap().tree;
+        let message = json!({ "v": 1, "issue": 1, "owner": null, "ttlMin": 0, "n": format!("over {found:?}").len().to_string() });
+        let grave = NewCommit {
+            message: message.to_string(),
+            tree,
+            parents: vec![before.clone()],
+        };
+        let (oid, _) = self.port.create_commit(&grave).await?;
+        self.gate.pass().await;
+        self.moved.store(true, Ordering::SeqCst);
+        self.forward(&swap.name, &before, &oid).await
+    }
+
+    /// `PATCH force:false` with a child of `before`: refused if the ref is not there (any more).
+    async fn forward(&self, name: &RefName, before: &Sha, to: &Sha) -> PortResult<SwapOutcome> {
+        let swap = RefSwap {
+            name: name.clone(),
+            before: Some(before.clone()),
+            after: Some(to.clone()),
+        };
+        self.port.swap_refs(&[swap]).await
+    }
+}
+
+#[async_trait]
+impl GitHub for Gated {
+    async fn read_leases(
+        &self,
+        names: &[RefName],
+    ) -> PortResult<(Timestamp, BTreeMap<RefName, LeaseCommit>)> {
+        self.gate.pass().await;
+        self.port.read_leases(names).await
+    }
+    async fn create_commit(&self, commit: &NewCommit) -> PortResult<(Sha, Timestamp)> {
+        self.gate.pass().await;
+        self.port.create_commit(commit).await
+    }
+    async fn swap_refs(&self, swaps: &[RefSwap]) -> PortResult<SwapOutcome> {
+        self.gate.pass().await;
+        self.moved.store(true, Ordering::SeqCst);
+        match swaps {
+            [swap] if self.way == Way::Graves && swap.after.is_none() => self.bury(swap).await,
+            swaps => self.port.swap_refs(swaps).await,
+        }
+    }
+    async fn repository(&self) -> PortResult<Repository> {
+        never()
+    }
+    async fn list_issues(&self, _: &ListCursor) -> PortResult<Listed> {
+        never()
+    }
+    async fn look(&self, _: &LookAt) -> PortResult<Look> {
+        never()
+    }
+    async fn permission(&self, _: &Login) -> PortResult<Permission> {
+        never()
+    }
+    async fn labels(&self) -> PortResult<Vec<String>> {
+        never()
+    }
+    async fn update_issue(
+        &self,
+        _: &ClaimProof,
+        _: IssueNumber,
+        _: &IssueChange,
+    ) -> PortResult<String> {
+        never()
+    }
+    async fn add_labels(
+        &self,
+        _: &ClaimProof,
+        _: IssueNumber,
+        _: &[String],
+    ) -> PortResult<Vec<String>> {
+        never()
+    }
+    async fn remove_label(&self, _: &ClaimProof, _: IssueNumber, _: &str) -> PortResult<()> {
+        never()
+    }
+    async fn add_assignee(&self, _: &ClaimProof, _: u64, _: &Login) -> PortResult<()> {
+        never()
+    }
+    async fn remove_assignee(&self, _: &ClaimProof, _: u64, _: &Login) -> PortResult<()> {
+        never()
+    }
+    async fn create_comment(&self, _: &ClaimProof, _: u64, _: &str) -> PortResult<CommentId> {
+        never()
+    }
+    async fn update_comment(&self, _: &ClaimProof, _: CommentId, _: &str) -> PortResult<()> {
+        never()
+    }
+    async fn open_pr(&self, _: &ClaimProof, _: &NewPr) -> PortResult<(PrNumber, String)> {
+        never()
+    }
+    async fn merge_pr(&self, _: &ClaimProof, _: &MergePr) -> PortResult<Sha> {
+        never()
+    }
+    async fn create_label(&self, _: &NewLabel) -> PortResult<()> {
+        never()
+    }
+}
+
+#[async_trait]
+impl Backlog for Gated {
+    async fn leases(&self, namespace: &str) -> PortResult<AllLeases> {
+        self.gate.pass().await;
+        self.port.leases(namespace).await
+    }
+    async fn open_issues(&self) -> PortResult<Vec<OpenIssue>> {
+        self.gate.pass().await;
+        self.port.open_issues().await
+    }
+    async fn blockers(&self, _: IssueNumber) -> PortResult<Vec<IssueNumber>> {
+        never()
+    }
+    async fn is_open(&self, issue: IssueNumber) -> PortResult<Option<bool>> {
+        self.gate.pass().await;
+        self.port.is_open(issue).await
+    }
+}
+
+/// Waits for nothing, remembers nothing.
+struct Nothing;
+
+#[async_trait]
+impl Clock for Nothing {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+    fn boot_time(&self) -> Duration {
+        Duration::ZERO
+    }
+    async fn sleep(&self, _: Duration) {}
+}
+
+impl Memory for Nothing {
+    fn load(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn save(&self, _: &str, _: &str) {}
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Claim,
+    Renew,
+    Release,
+    Reap,
+    Next,
+}
+
+/// What an actor came to know: the issue it holds, if any.
+type Ended = Option<u64>;
+
+async fn act(leases: Leases, verb: Verb) -> Ended {
+    let one = IssueNumber(1);
+    let held = |taken: Taken| matches!(taken, Taken::Won(_)).then_some(1);
+    match verb {
+        Verb::Claim => held(leases.claim(one).await.unwrap()),
+        Verb::Renew => held(leases.renew(one).await.unwrap()),
+        Verb::Release => {
+            let outcome = leases.release(one).await.unwrap();
+            assert_ne!(outcome, ReleaseOutcome::Loops);
+            None
+        }
+        Verb::Reap => {
+            let reaped = leases.reap().await.unwrap();
+            assert!(reaped.iter().all(|one| one.why == Reap::Expired));
+            None
+        }
+        Verb::Next => {
+            let popped = leases.next(&Filter::default()).await.unwrap();
+            popped.map(|popped| popped.issue.0)
+        }
+    }
+}
+
+/// A world in which one order after the other is run, and what is there at first.
+struct Stage {
+    hub: Hub,
+    way: Way,
+    /// The lease of issue 1 at first; its time is over.
+    expired: Option<String>,
+    actors: Vec<(&'static str, Verb)>,
+    random: Arc<AtomicU64>,
+    moved: Arc<AtomicBool>,
+}
+
+impl Stage {
+    fn new(way: Way, expired: Option<&'static str>, actors: &[(&'static str, Verb)]) -> Self {
+        let hub = Hub::new();
+        for title in ["One", "Two"] {
+            hub.issue(title, &[]);
+        }
+        Self {
+            expired: expired.map(|owner| planted(&hub, owner)),
+            hub,
+            way,
+            actors: actors.to_vec(),
+            random: Arc::default(),
+            moved: Arc::default(),
+        }
+    }
+
+    fn leases(&self, owner: &str, gate: &Gate) -> Leases {
+        let port = Arc::new(Gated {
+            gate: gate.clone(),
+            moved: self.moved.clone(),
+            port: self.hub.repo.port("op"),
+            way: self.way,
+        });
+        let random = self.random.clone();
+        Leases {
+            doors: Doors {
+                github: port.clone(),
+                backlog: port,
+                clock: Arc::new(Nothing),
+                memory: Arc::new(Nothing),
+                random: Arc::new(move || random.fetch_add(1, Ordering::SeqCst).to_string()),
+            },
+            namespace: "leases".to_owned(),
+            margins: LeaseMargins::default(),
+            owner: owner.to_owned(),
+            ttl_min: 30,
+            host: "here".to_owned(),
+            pid: 1,
+        }
+    }
+
+    /// Who holds what, by living leases.
+    fn holders(&self) -> BTreeMap<String, String> {
+        let found = ready(self.hub.repo.port("op").leases("leases")).unwrap();
+        let living = found.leases.iter().filter_map(|commit| {
+            let message = LeaseMessage::parse(&commit.message)?;
+            let over = found.at > commit.date + message.ttl() + Duration::from_secs(60);
+            Some((commit.name.to_string(), message.owner.filter(|_| !over)?))
+        });
+        living.collect()
+    }
+
+    /// Runs one order of requests; says how many actors could have been let on at each point.
+    fn run(&self, order: &[usize]) -> Vec<(usize, usize)> {
+        for name in ["issue-1", "issue-2"] {
+            if self.hub.oid(name).is_some() {
+                self.hub
+                    .repo
+                    .delete_ref(&format!("refs/leases/{name}"))
+                    .unwrap();
+            }
+        }
+        if let Some(oid) = &self.expired {
+            self.hub
+                .repo
+                .force_ref("refs/leases/issue-1", Some(oid))
+                .unwrap();
+        }
+        let gates: Vec<Gate> = self.actors.iter().map(|_| Gate::default()).collect();
+        let ended: Arc<Mutex<Vec<(usize, Ended)>>> = Arc::default();
+        let mut actors: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>> = Vec::new();
+        for (at, ((owner, verb), gate)) in self.actors.iter().zip(&gates).enumerate() {
+            let (leases, verb, ended) = (self.leases(owner, gate), *verb, ended.clone());
+            actors.push(Some(Box::pin(async move {
+                let end = act(leases, verb).await;
+                ended.lock().unwrap().push((at, end));
+            })));
+        }
+        let mut choices = Vec::new();
+        let mut holders = self.holders();
+        loop {
+            let live: Vec<usize> = (0..actors.len())
+                .filter(|at| actors[*at].is_some())
+                .collect();
+            if live.is_empty() {
+                break;
+            }
+            let choice = order.get(choices.len()).copied().unwrap_or(0);
+            choices.push((choice, live.len()));
+            let at = live[choice];
+            gates[at].0.store(true, Ordering::SeqCst);
+            let actor = actors[at].as_mut().unwrap();
+            if actor
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_ready()
+            {
+                actors[at] = None;
+            }
+            if !self.moved.swap(false, Ordering::SeqCst) {
+                continue;
+            }
+            let (who, verb) = self.actors[at];
+            let before = std::mem::take(&mut holders);
+            let after = self.holders();
+            for (name, owner) in &before {
+                let kept = after.get(name) == Some(owner) || owner == who;
+                assert!(
+                    kept,
+                    "{verb:?} of {who} took {name} from {owner} in {order:?}"
+                );
+            }
+        }
+        self.judge(&ended.lock().unwrap(), order);
+        choices
+    }
+
+    /// Whoever was told that it holds an issue holds it, and nobody else was told so.
+    fn judge(&self, ended: &[(usize, Ended)], order: &[usize]) {
+        let holders = self.holders();
+        let told: Vec<(&str, u64)> = ended
+            .iter()
+            .filter_map(|(at, end)| Some((self.actors[*at].0, (*end)?)))
+            .collect();
+        for (who, issue) in &told {
+            let holder = holders.get(&format!("refs/leases/issue-{issue}"));
+            let same = told.iter().filter(|one| one.1 == *issue).count();
+            assert_eq!(same, 1, "{told:?} in {order:?}");
+            let released = self
+                .actors
+                .iter()
+                .any(|(owner, verb)| owner == who && *verb == Verb::Release);
+            assert!(
+                released || holder.map(String::as_str) == Some(*who),
+                "{told:?} {holders:?} {order:?}"
+            );
+        }
+        let wants = self
+            .actors
+            .iter()
+            .any(|(_, verb)| matches!(verb, Verb::Claim | Verb::Renew));
+        assert!(
+            !wants || !told.is_empty(),
+            "somebody has it in the end: {order:?}"
+        );
+    }
+
+    /// Every order of the requests; answers how many there were.
+    fn every_order(&self) -> usize {
+        let mut order: Vec<usize> = Vec::new();
+        let mut count = 0;
+        loop {
+            let choices = self.run(&order);
+            count += 1;
+            let next = choices.iter().rposition(|(choice, of)| choice + 1 < *of);
+            let Some(next) = next else { return count };
+            order = choices[..=next].iter().map(|(choice, _)| *choice).collect();
+            order[next] += 1;
+        }
+    }
+}
+
+/// A lease of this owner whose time is over, as an object.
+fn planted(hub: &Hub, owner: &str) -> String {
+    let message =
+        json!({ "v": 1, "issue": 1, "owner": owner, "ttlMin": 30, "claim": "c-old", "epoch": 1 });
+    hub.plant("issue-1", &message, 40)
+}
+
+/// The answer of a port that never waits.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("the port waits for something"),
+    }
+}
+
+/// Both ways to move refs.
+fn on_both_ways(expired: Option<&'static str>, actors: &[(&'static str, Verb)], at_least: usize) {
+    for way in [Way::Swap, Way::Graves] {
+        let orders = Stage::new(way, expired, actors).every_order();
+        assert!(orders >= at_least, "{way:?}: only {orders} orders");
+    }
+}
+
+#[test]
+fn a_renewal_and_a_steal_have_one_winner_in_every_order() {
+    on_both_ways(Some("a"), &[("a", Verb::Renew), ("b", Verb::Claim)], 20);
+}
+
+#[test]
+fn a_release_never_removes_the_lease_of_the_one_who_stole_it() {
+    on_both_ways(Some("a"), &[("a", Verb::Release), ("b", Verb::Claim)], 10);
+}
+
+#[test]
+fn a_reaper_never_removes_the_lease_that_replaced_an_expired_one() {
+    on_both_ways(Some("dead"), &[("r", Verb::Reap), ("b", Verb::Claim)], 10);
+    on_both_ways(Some("a"), &[("r", Verb::Reap), ("a", Verb::Renew)], 10);
+}
+
+#[test]
+fn two_claims_have_one_winner_in_every_order_of_their_requests() {
+    on_both_ways(None, &[("a", Verb::Claim), ("b", Verb::Claim)], 20);
+}
+
+#[test]
+fn two_that_take_the_next_issue_get_two_issues_in_every_order() {
+    let stage = Stage::new(Way::Swap, None, &[("a", Verb::Next), ("b", Verb::Next)]);
+    assert!(stage.every_order() > 100);
+}
+
+#[test]
+fn siblings_of_one_identity_get_two_issues_as_well() {
+    let stage = Stage::new(Way::Swap, None, &[("a", Verb::Next), ("a", Verb::Next)]);
+    assert!(stage.every_order() > 100);
+}
