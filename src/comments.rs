@@ -2,6 +2,7 @@
 //!
 //! What others wrote is neutralised before it is quoted; `redact::Redactor` goes over everything last.
 
+pub mod by_hand;
 pub mod redact;
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ pub struct LocalFolders {
     root: PathBuf,
 }
 
+/// What an archive leaves in its place: the lock (whoever held the old one would not exclude who makes a
+/// new one), what is known of leases, and earlier archives.
+const STAYS: [&str; 3] = ["lock", "first-seen.json", "superseded"];
+
 struct FlockGuard {
     // Held for its lock: closing the file frees it.
     _file: File,
@@ -120,6 +124,36 @@ impl Folders for LocalFolders {
             }
             _ => Ok(()),
         }
+    }
+
+    fn supersede(&self, issue: IssueNumber, now: Timestamp) -> PortResult<PathBuf> {
+        let folder = self.made_folder(issue)?;
+        // To the millisecond, and never one that is there: what was displaced twice in a second stays two.
+        let stamp = now.format("%Y%m%dT%H%M%S%3fZ").to_string();
+        let all = folder.join("superseded");
+        fs::create_dir_all(&all).map_err(|e| failed("make the folder", &all, &e))?;
+        let mut archive = all.join(&stamp);
+        let mut again = 1;
+        while let Err(e) = fs::create_dir(&archive) {
+            if e.kind() != io::ErrorKind::AlreadyExists {
+                return Err(failed("make the folder", &archive, &e));
+            }
+            again += 1;
+            archive = all.join(format!("{stamp}-{again}"));
+        }
+        let entries = fs::read_dir(&folder).map_err(|e| failed("list", &folder, &e))?;
+        let mut names = Vec::new();
+        for entry in entries {
+            names.push(entry.map_err(|e| failed("list", &folder, &e))?.file_name());
+        }
+        names.retain(|name| !STAYS.iter().any(|stays| *name == *stays));
+        // `false` sorts first: the claim itself goes when all else has.
+        names.sort_by_key(|name| *name == *"run.json");
+        for name in names {
+            let (from, to) = (folder.join(&name), archive.join(&name));
+            fs::rename(&from, &to).map_err(|e| failed("archive", &from, &e))?;
+        }
+        Ok(archive)
     }
 
     fn first_seen(&self, issue: IssueNumber, oid: &str, now: Timestamp) -> PortResult<Timestamp> {

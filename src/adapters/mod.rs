@@ -11,4 +11,5 @@ pub mod github;
 pub mod locks;
 pub mod memory;
 pub mod mutex;
+mod own;
 pub mod processes;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use super::hooks::HooksOptions;
 use super::lease::LeaseOptions;
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{IssueNumber, PrNumber};
 use crate::model::run::RunKey;
 
 const AFTER_HELP: &str = "\
@@ -16,6 +16,14 @@ Exit status: 0 done, 1 finished but an issue is blocked, 2 wrong usage, 3 wrong 
 4 GitHub, git, a program or a file failed, 70 a bug of ghswarm, 130 and 143 ended by a signal.
 
 Start with: ghswarm demo (needs nothing), then ghswarm init";
+
+const AFTER_CLAIM: &str = "\
+Exit status: 0 done (for check: free or ours), 1 somebody else has it, or it cannot be released so;
+2 wrong usage, 3 wrong configuration, 4 GitHub, git or a file failed.
+
+Needs no configuration: the repository is the one of the clone you are in, or --repo.
+A claim is a lease (compare-and-swap on a git ref), the assignee, a label and a comment; status labels are
+not touched. It is stale after 24 hours without an open pull request.";
 
 /// Carry GitHub issues with a written spec, unattended, from spec to merged.
 #[derive(Debug, Parser)]
@@ -51,6 +59,11 @@ pub enum Command {
     Logs(LogsOptions),
     /// Let a blocked issue go on
     Resume(ResumeOptions),
+    /// Claim an issue by hand, so that nobody else starts on it; give it back when the work has ended
+    #[command(after_help = AFTER_CLAIM)]
+    Claim(ClaimOptions),
+    /// Show every open issue with who has it, before you pick one
+    Board(BoardOptions),
     /// Write a configuration file that explains itself
     Init(InitOptions),
     /// Look at the configuration
@@ -240,6 +253,95 @@ pub struct ResumeOptions {
     pub json: bool,
 }
 
+/// Options of `claim`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct ClaimOptions {
+    /// The issues
+    #[arg(value_name = "N", required = true)]
+    pub issues: Vec<IssueNumber>,
+    /// Claim them as siblings of this one, which is claimed here already or among them
+    #[arg(long, value_name = "LEAD")]
+    pub bundle: Option<IssueNumber>,
+    /// Displace a live claim; what it has on this machine is archived, and its owner is told
+    #[arg(long)]
+    pub take_over: bool,
+    /// The repository, where it is not the clone's you are in
+    #[arg(short = 'R', long, value_name = "[HOST/]OWNER/REPO", global = true)]
+    pub repo: Option<String>,
+    /// Print it as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What else to do with a claim
+    #[command(subcommand)]
+    pub action: Option<ClaimAction>,
+}
+
+/// What else to do with a claim.
+#[derive(Debug, Subcommand)]
+pub enum ClaimAction {
+    /// Give a claim back and say how the work ended; a lead's bundle goes with it
+    Release(ReleaseOptions),
+    /// Say whether an issue is free, ours, or whose; 0 free or ours, 1 held
+    Check {
+        /// The issue's number
+        #[arg(value_name = "N")]
+        issue: IssueNumber,
+    },
+    /// Renew the lease of a claim, and nothing else
+    Renew {
+        /// The issue's number
+        #[arg(value_name = "N")]
+        issue: IssueNumber,
+    },
+    /// Reconcile claims whose pull request was merged or died, other operators' too once they are stale
+    Sweep {
+        /// Only say what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// Options of `claim release`.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["issue", "mine"]))]
+#[command(group = clap::ArgGroup::new("how").required(true)
+    .args(["merged", "abandoned", "blocked", "without_pr"]))]
+pub struct ReleaseOptions {
+    /// The issue's number
+    #[arg(value_name = "N")]
+    pub issue: Option<IssueNumber>,
+    /// This pull request is merged: close the issue, keep the assignee as credit
+    #[arg(long, value_name = "PR", conflicts_with = "mine")]
+    pub merged: Option<PrNumber>,
+    /// The work is given up: take off what the claim placed
+    #[arg(long, value_name = "REASON", conflicts_with = "mine")]
+    pub abandoned: Option<String>,
+    /// Something else comes first: keep the assignee
+    #[arg(long, value_name = "REASON", conflicts_with = "mine")]
+    pub blocked: Option<String>,
+    /// Every claim of this home
+    #[arg(long, requires = "without_pr")]
+    pub mine: bool,
+    /// Only those whose issue has no open pull request
+    #[arg(long, requires = "mine")]
+    pub without_pr: bool,
+}
+
+/// Options of `board`.
+#[derive(Debug, clap::Args)]
+pub struct BoardOptions {
+    /// Read it anew every 30 seconds until interrupted
+    #[arg(long)]
+    pub watch: bool,
+    /// The repository, where it is not the clone's you are in
+    #[arg(short = 'R', long, value_name = "[HOST/]OWNER/REPO")]
+    pub repo: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Options of `init`.
 #[derive(Debug, clap::Args)]
 pub struct InitOptions {
@@ -284,6 +386,10 @@ pub struct DoctorOptions {
     /// Mend what can be mended: create missing labels
     #[arg(long)]
     pub fix: bool,
+    /// Try on GitHub by which ways refs can be moved, and remember the best for `cycle` and `loop`:
+    /// writes throwaway refs under `refs/NAMESPACE/probe-*` and removes them again
+    #[arg(long, conflicts_with = "fix")]
+    pub probe: bool,
     /// Only this repository (its alias in the configuration)
     #[arg(long, value_name = "ALIAS")]
     pub repository: Option<String>,

@@ -1,6 +1,8 @@
 //! The command line: arguments in, doors wired, one line of errors out. Decides nothing about issues.
 
 mod args;
+mod board;
+mod claim;
 mod clone;
 mod config;
 mod cycle;
@@ -9,6 +11,7 @@ mod doctor;
 mod environment;
 mod error;
 mod explain;
+mod handoff;
 mod history;
 mod hooks;
 mod init;
@@ -125,6 +128,8 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::History(options) => history::history(&env, args, options),
             Command::Logs(options) => logs::logs(&env, args, options).await,
             Command::Resume(options) => resume::resume(&env, args, options).await,
+            Command::Claim(options) => claim::claim(&env, args, options).await,
+            Command::Board(options) => board::board(&env, args, options).await,
             Command::Init(options) => init::init(&env, args, options),
             Command::Config(options) => config::config(&env, args, options),
             Command::Doctor(options) => doctor::doctor(&env, args, options).await,
@@ -156,7 +161,7 @@ fn supervised(rest: &[OsString]) -> ExitCode {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    match supervise::supervise(&rest, &wiring::connect_supervisor) {
+    match supervise::supervise(&rest, &handoff::connect_supervisor) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             supervise::complain(&error);

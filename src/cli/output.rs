@@ -74,6 +74,12 @@ pub fn data(line: &str) {
     let _ = out.flush();
 }
 
+/// Codes for a terminal, without a line's end.
+pub fn draw(codes: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(codes.as_bytes());
+}
+
 /// A value as one line of JSON.
 pub fn json<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
     let text = serde_json::to_string(value)

@@ -7,7 +7,7 @@ use crate::model::labels::LabelNames;
 
 /// What a person can do about the reason; `None`: nothing is needed, it goes on by itself.
 // One exhaustive match
-#[expect(clippy::too_many_lines, reason = "an answer for each reason")]
+#[expect(clippy::too_many_lines, reason = "a remedy for each reason")]
 pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<String> {
     let text = match why {
         Why::IssueGone => "give the number of an issue of this repository".to_owned(),
@@ -38,6 +38,10 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::ClaimedByComment { url, .. } => {
             format!("comment `Session lock released` on the issue, or delete {url}")
         }
+        Why::ClaimedByHand { .. } => format!(
+            "go on there; give it back when done: ghswarm claim release {issue} --merged PR (or \
+             --abandoned REASON, --blocked REASON)"
+        ),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
         Why::Backoff { until } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
@@ -65,6 +69,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::LeaseExpired { .. }
         | Why::ClaimLost
         | Why::ClaimWithoutLease
+        | Why::HandClaimStale { .. }
         | Why::LeaseAges
         | Why::SlotNeeded
         | Why::NothingUnderClaim
@@ -100,6 +105,10 @@ pub fn repository(reason: &str) -> String {
         "repository_archived" => "unarchive the repository in its settings on GitHub",
         "repository_empty" => "push a first commit to the repository",
         "no_contents_write" => "give the token write access to the repository's contents",
+        "refs_restricted" => {
+            "let GitHub's rulesets, or the server's hooks, allow refs under the `lease.namespace` of the \
+             configuration (refs/leases/**)"
+        }
         "base_missing" => "push the base branch, or mend `base_branch` in the configuration",
         _ => "look at the repository's settings on GitHub",
     }

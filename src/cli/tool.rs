@@ -9,13 +9,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::SecretString;
+
 use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{clone, token, wiring};
 use crate::adapters::clock::SystemClock;
+use crate::adapters::git::CliGit;
 use crate::adapters::github::{GitHubAdapter, GitHubSettings, READ_RETRIES};
+use crate::adapters::locks;
 use crate::config::{self, Config, RepoConfig};
+use crate::engine::last_seen_repository;
+use crate::engine::probe::remembered_way;
 use crate::model::ids::{RefName, RepoSlug};
+use crate::model::lease::Way;
 use crate::model::limits::{HTTP_CONNECT_TIMEOUT, HTTP_TIMEOUT};
 use crate::ports::clock::Clock;
 
@@ -99,17 +106,38 @@ impl Tool {
         env: &Env,
         patience: Patience,
     ) -> Result<Arc<GitHubAdapter>, CommandError> {
-        let token = token::find(env, &self.config)?;
+        let token = token::find(env, &self.config)?.secret;
         let settings = GitHubSettings {
             api_url: self.config.github.api_url.clone(),
             write_spacing: self.config.github.write_spacing,
             read_retries: patience.read_retries,
             connect_timeout: patience.timeout.min(HTTP_CONNECT_TIMEOUT),
             timeout: patience.timeout,
-            ..GitHubSettings::new(self.slug().clone(), token.secret)
+            ..GitHubSettings::new(self.slug().clone(), token.clone())
         };
         let github = GitHubAdapter::new(settings, self.clock.clone()).map(Arc::new);
-        github.map_err(|error| wiring::refused(&error, &self.slug().to_string()))
+        let github = github.map_err(|error| wiring::refused(&error, &self.slug().to_string()))?;
+        self.begin_way(env, &github, &token);
+        Ok(github)
+    }
+
+    /// Begins with the way that `doctor --probe` found best on this machine, if there was a probe.
+    fn begin_way(&self, env: &Env, github: &GitHubAdapter, token: &SecretString) {
+        let memory = wiring::memory(&self.home, &self.config, token);
+        let Some(way) = remembered_way(&*memory) else {
+            return;
+        };
+        if way == Way::GitPush {
+            let facts = last_seen_repository(&*memory, self.slug());
+            // Whoever has probed has a home.
+            let home = locks::ensure_home(&self.home).ok();
+            let (Some(facts), Some(home)) = (facts, home) else {
+                return;
+            };
+            let settings = wiring::git_settings(env, &home, &self.config, &facts, token);
+            github.push_refs_through(Arc::new(CliGit::new(settings, self.clock.clone())));
+        }
+        github.set_way(way);
     }
 }
 

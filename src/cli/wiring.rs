@@ -3,51 +3,43 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use base64::Engine as _;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::{Deserialize, Serialize};
 
 use super::environment::Env;
 use super::error::{CommandError, Kind};
+use super::handoff::Handoff;
+use super::tool::Tool;
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::docker::{DockerContainers, Places};
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
-use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
+use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader, NoClone};
 use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
 use crate::adapters::processes::ProcessRuns;
 use crate::comments::redact::{Redactor, names_a_secret};
 use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
+use crate::engine::probe::remembered_way;
 use crate::engine::{
     AgentSettings, GithubAccess, RepoEngine, Settings, Target, World, kept_repository,
 };
-use crate::model::ids::{IssueNumber, RepoSlug};
+use crate::model::ids::{BranchName, IssueNumber};
+use crate::model::lease::Way;
 use crate::model::repo::Repository;
 use crate::model::sandbox::SandboxOwner;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
-use crate::ports::github::GitHub;
+use crate::ports::git::Git;
 use crate::ports::memory::Memory;
 use crate::ports::runs::Runs as _;
 use crate::ports::{PortError, Refusal};
 
 /// Name of the file in which a reviewer asks for changes.
 const REVIEW_FILE: &str = ".agent_review.md";
-
-/// What a supervisor is told through its pipe.
-#[derive(Serialize, Deserialize)]
-struct Handoff {
-    api_url: String,
-    slug: RepoSlug,
-    node_id: String,
-    token: String,
-}
 
 /// Reads and checks the configuration.
 pub fn load_config(env: &Env, flag: Option<&Path>) -> Result<Config, CommandError> {
@@ -127,18 +119,22 @@ pub async fn open_repository(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let github = connect(config, token.secret.clone(), clock.clone())
         .map_err(|error| refused(&error, &config.alias))?;
-    let memory = memory(home, config, &token.secret);
+    let memory = memory(&home.path, config, &token.secret);
     let facts = kept_repository(&*github, &*memory, clock.now(), &config.repo)
         .await
         .map_err(|error| refused(&error, &config.alias))?;
     github.remember_node_id(&facts.node_id);
     clone::belongs(config, &origin, &facts.slug)?;
+    let git_settings = git_settings(env, home, config, &facts, &token.secret);
+    let git = Arc::new(CliGit::new(git_settings.clone(), clock.clone()));
+    github.push_refs_through(git.clone());
+    let way = remembered_way(&*memory).unwrap_or(Way::GraphQl);
+    github.set_way(way);
+    let handoff = Handoff::new(config, &facts, &token.secret, way, (&git_settings, env));
+    let runs = runs(env, home, &facts, &handoff)?;
     let world = World {
-        git: Arc::new(CliGit::new(
-            git_settings(env, home, config, &facts, &token.secret),
-            clock.clone(),
-        )),
-        runs: Arc::new(runs(env, home, config, &facts, &token.secret)?),
+        git,
+        runs: Arc::new(with_containers(runs, env, home, (config, &facts))?),
         folders: Arc::new(LocalFolders::new(
             &home.path,
             run_root(env).as_deref(),
@@ -155,6 +151,91 @@ pub async fn open_repository(
         config.policy(),
         settings(env, home, config, &token.secret),
     ))
+}
+
+/// A repository as the tools for any agent or person work on it.
+pub struct Opened {
+    /// The engine. It starts no runs here.
+    pub engine: RepoEngine,
+    /// GitHub, for what the engine has no door to.
+    pub github: Arc<GitHubAdapter>,
+    /// The clone, if there is one.
+    pub clone: Option<PathBuf>,
+}
+
+impl Opened {
+    /// The repository's name, for messages.
+    pub fn name(&self) -> String {
+        self.engine.settings.slug.to_string()
+    }
+
+    /// Does the clone have a branch of this name?
+    pub fn has_branch(&self, branch: &BranchName) -> bool {
+        let clone = self.clone.as_ref();
+        let repository = clone.and_then(|path| git2::Repository::open(path).ok());
+        repository.is_some_and(|repository| {
+            let found = repository.find_branch(branch.as_str(), git2::BranchType::Local);
+            found.is_ok()
+        })
+    }
+}
+
+/// Makes what `claim` and `board` need. Without a clone there is nothing to look at on this machine, which
+/// is fine; a clone of another repository is none.
+pub async fn open_tool(env: &Env, tool: Tool) -> Result<Opened, CommandError> {
+    let home = locks::ensure_home(&tool.home).map_err(|error| home_error(&error))?;
+    let config = &tool.config;
+    let name = tool.slug().to_string();
+    let token = token::find(env, config)?;
+    let github = connect(config, token.secret.clone(), tool.clock.clone())
+        .map_err(|error| refused(&error, &name))?;
+    let memory = memory(&home.path, config, &token.secret);
+    let facts = kept_repository(&*github, &*memory, tool.clock.now(), &config.repo)
+        .await
+        .map_err(|error| refused(&error, &name))?;
+    github.remember_node_id(&facts.node_id);
+    let clone = tool.clone.clone().or_else(|| {
+        let named = tool.configured && clone::origin(config).is_ok();
+        named.then(|| config.path.clone())
+    });
+    let git_settings = CliGitSettings {
+        clone: clone.clone().unwrap_or_else(|| config.path.clone()),
+        ..git_settings(env, &home, config, &facts, &token.secret)
+    };
+    let mut way = remembered_way(&*memory).unwrap_or(Way::GraphQl);
+    let git: Arc<dyn Git> = if clone.is_some() {
+        let git = Arc::new(CliGit::new(git_settings.clone(), tool.clock.clone()));
+        github.push_refs_through(git.clone());
+        git
+    } else {
+        // A push starts from a clone.
+        if way == Way::GitPush {
+            way = Way::GraphQl;
+        }
+        Arc::new(NoClone)
+    };
+    github.set_way(way);
+    let handoff = Handoff::new(config, &facts, &token.secret, way, (&git_settings, env));
+    let world = World {
+        git,
+        runs: Arc::new(runs(env, &home, &facts, &handoff)?),
+        folders: Arc::new(LocalFolders::new(
+            &home.path,
+            run_root(env).as_deref(),
+            facts.id,
+        )),
+        events: events(config),
+        random: Arc::new(|| format!("{:016x}", rand::random::<u64>())),
+        memory,
+        github: github.clone(),
+        clock: tool.clock.clone(),
+    };
+    let settings = settings(env, &home, config, &token.secret);
+    Ok(Opened {
+        engine: RepoEngine::new(world, config.policy(), settings),
+        github,
+        clone,
+    })
 }
 
 /// An answer of GitHub that ends the command, with what to do about it.
@@ -179,6 +260,7 @@ fn refusal(error: &PortError, what: String) -> CommandError {
             "check `repo` in the configuration, and that the token may see that repository"
         }
         Some(Refusal::Forbidden) => "the token may not do this: check its scopes and its expiry",
+        Some(Refusal::RefsRestricted) => "see by which ways refs move here: ghswarm doctor --probe",
         Some(Refusal::Local) => {
             "this machine refused, not GitHub: mend what the cause names, then run the command again"
         }
@@ -202,11 +284,11 @@ pub fn connect(
 }
 
 /// Derived data: one folder for each repository and token, since what was seen depends on who looked.
-fn memory(home: &Home, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
+pub fn memory(home: &Path, config: &RepoConfig, token: &SecretString) -> Arc<dyn Memory> {
     let who = format!("{} {}", config.github.api_url, token.expose_secret());
     let who = crate::model::trust::text_hash("memory", &who);
     let name = format!("{}__{}-{}", config.repo.owner, config.repo.name, &who[..8]);
-    Arc::new(FileMemory::new(&home.path.join("repositories").join(name)))
+    Arc::new(FileMemory::new(&home.join("repositories").join(name)))
 }
 
 /// How the clone is worked on.
@@ -246,22 +328,28 @@ pub fn run_root(env: &Env) -> Option<PathBuf> {
 fn runs(
     env: &Env,
     home: &Home,
-    config: &RepoConfig,
     facts: &Repository,
-    token: &SecretString,
+    handoff: &Handoff,
 ) -> Result<ProcessRuns, CommandError> {
     let exe = std::env::current_exe()
         .map_err(|error| CommandError::outside("cannot find this program's own file", error))?;
-    let handoff = Handoff {
-        api_url: config.github.api_url.clone(),
-        slug: config.repo.clone(),
-        node_id: facts.node_id.clone(),
-        token: token.expose_secret().to_owned(),
-    };
-    let handoff = serde_json::to_vec(&handoff)
+    let handoff = serde_json::to_vec(handoff)
         .map_err(|error| CommandError::bug("cannot write a handoff", error))?;
     let root = run_root(env).unwrap_or_else(|| home.path.join("runs"));
-    let runs = ProcessRuns::new(root.join(facts.id.to_string()), exe, handoff);
+    Ok(ProcessRuns::new(
+        root.join(facts.id.to_string()),
+        exe,
+        handoff,
+    ))
+}
+
+/// The same with the engine that has their containers, where the configuration names any.
+fn with_containers(
+    runs: ProcessRuns,
+    env: &Env,
+    home: &Home,
+    (config, facts): (&RepoConfig, &Repository),
+) -> Result<ProcessRuns, CommandError> {
     if config.places.iter().all(|place| place.sandbox.is_none()) {
         return Ok(runs);
     }
@@ -364,23 +452,4 @@ fn host_name() -> String {
         .nodename()
         .to_string_lossy()
         .into_owned()
-}
-
-/// The GitHub of a supervisor, from what was handed over.
-pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHub>>> {
-    if handoff == b"{}" {
-        return Ok(None);
-    }
-    let handoff: Handoff = serde_json::from_slice(handoff).context("the handoff is damaged")?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let token = SecretString::from(handoff.token);
-    let settings = GitHubSettings {
-        api_url: handoff.api_url,
-        // A renewal must not wait behind a spacing meant for the engine's writes.
-        write_spacing: Duration::ZERO,
-        ..GitHubSettings::new(handoff.slug, token)
-    };
-    let adapter = GitHubAdapter::new(settings, clock)?;
-    adapter.remember_node_id(&handoff.node_id);
-    Ok(Some(Arc::new(adapter)))
 }

@@ -2,7 +2,7 @@
 
 use crate::model::paths::holds_secrets;
 use crate::model::phase::Phase;
-use crate::model::pr::PrState;
+use crate::model::pr::{PrState, PullRequest};
 use crate::model::state::BlockedReason;
 
 use super::effect::Effect;
@@ -11,6 +11,9 @@ use super::{Decision, Why, runs};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     let open = view.pr().filter(|pr| pr.state == PrState::Open);
+    if let Some(decision) = open.and_then(|pr| assign(view, pr)) {
+        return decision;
+    }
     let Some(tree) = view.worktree() else {
         return match (open, view.proof()) {
             // The pull request is there: nothing more is needed from this machine.
@@ -44,6 +47,15 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         );
     }
     watch(view)
+}
+
+/// A crash after the pull request was opened leaves it without the assignee of its issue. Only in this
+/// phase, and only while the issue says so: what people change later is theirs.
+fn assign(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
+    let operator = view.operator();
+    let wanted = view.issue.assignees.contains(operator) && !pr.assignees.contains(operator);
+    (wanted && view.proof().is_some())
+        .then(|| Decision::act(Effect::AssignPr(pr.number), Why::ShowClaim))
 }
 
 /// Changed paths that are protected or hold secrets: a diff with one of them is not pushed at all, to

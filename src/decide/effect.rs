@@ -73,6 +73,8 @@ pub enum Effect {
         /// Head branch.
         branch: BranchName,
     },
+    /// Assign the operator to the pull request, where that was cut off. Idempotent.
+    AssignPr(PrNumber),
     /// Merge. *Refused* when the head moved. *Answer lost*: read the pull request.
     Merge {
         /// Which.
@@ -134,6 +136,8 @@ pub struct Reclaim {
     pub because: String,
     /// Assignees of the dead claim, to take off.
     pub unassign: Vec<Login>,
+    /// Does the comment stand already, so that only the assignees are left?
+    pub said: bool,
 }
 
 /// A change of status labels.
@@ -228,6 +232,7 @@ impl Effect {
             | Self::SaveWork { .. }
             | Self::PushBranch { .. }
             | Self::OpenPr { .. }
+            | Self::AssignPr(_)
             | Self::Merge { .. }
             | Self::DeleteRefs(_)
             | Self::CloseIssue(_) => true,
@@ -263,6 +268,7 @@ impl Effect {
             Self::SaveWork { .. } => "save work",
             Self::PushBranch { .. } => "push branch",
             Self::OpenPr { .. } => "open pull request",
+            Self::AssignPr(_) => "assign pull request",
             Self::Merge { .. } => "merge",
             Self::DeleteRefs(_) => "delete refs",
             Self::RemoveWorktree { .. } => "remove worktree",

@@ -1,6 +1,6 @@
 //! The gate before a claim, and the claim itself (protocol.md, sections 4 and 5).
 
-use crate::model::comment::{LockBy, lock_markers};
+use crate::model::claim::Displaced;
 use crate::model::ids::{Login, RefName, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{
@@ -8,6 +8,7 @@ use crate::model::lease::{
 };
 
 use super::effect::{ClaimPlan, Effect, Reclaim};
+use super::markers::Marker;
 use super::view::{ClaimView, View};
 use super::{Decision, Why};
 
@@ -49,9 +50,9 @@ impl View<'_> {
         if shown {
             return None;
         }
-        self.assignee_in_the_way()
+        self.marker_in_the_way()
+            .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
-            .or_else(|| self.marker_in_the_way())
     }
 
     fn claim_now(&self, slot: Slot) -> Decision {
@@ -59,37 +60,121 @@ impl View<'_> {
             let until = until_expired(&why);
             return Decision::Wait { until, why };
         }
+        match self.plan(slot) {
+            Err(why) => Decision::wait(why),
+            Ok(plan) => {
+                let why = match &plan.stolen_from {
+                    Some(stolen) if plan.from.is_some() => Why::LeaseExpired {
+                        holder: stolen.holder.clone(),
+                    },
+                    Some(_) | None => Why::FreeToClaim,
+                };
+                Decision::act(Effect::Claim(plan), why)
+            }
+        }
+    }
+
+    /// How the lease is taken from what was read; the error is what is missing for it.
+    fn plan(&self, slot: Slot) -> Result<ClaimPlan, Why> {
         let slot = match slot {
             Slot::NotNeeded => self.slot_of_the_dead(),
-            Slot::Needed => match self.free_slot() {
-                Some(slot) => Some(slot),
-                None => {
-                    return Decision::wait(Why::NoSlot {
-                        slots: self.policy.slots,
-                    });
-                }
-            },
+            Slot::Needed => Some(self.free_slot().ok_or(Why::NoSlot {
+                slots: self.policy.slots,
+            })?),
         };
-        let Some(base) = &self.seen.look.base else {
-            return Decision::wait(Why::RepositoryUnusable {
-                reason: "base_missing".to_owned(),
-            });
-        };
+        let base = self.seen.look.base.as_ref();
+        let base = base.ok_or_else(|| Why::RepositoryUnusable {
+            reason: "base_missing".to_owned(),
+        })?;
         let from = self.lease_commit().cloned();
-        let plan = ClaimPlan {
+        Ok(ClaimPlan {
             stolen_from: self.displaced(from.as_ref()),
             epoch: next_epoch(from.as_ref(), self.now),
             from,
             slot,
             tree: base.tree.clone(),
+        })
+    }
+
+    /// How a claim by hand takes the lease: no slot, since it starts no run.
+    pub fn plan_by_hand(&self) -> Result<ClaimPlan, Why> {
+        self.plan(Slot::NotNeeded)
+    }
+
+    /// What forbids a claim by hand before it has the lease: whatever nobody may order away first.
+    pub fn refuses_hand(&self) -> Option<Why> {
+        self.refuses_anybody()
+            .or_else(|| self.refused_by_gate())
+            .or_else(|| self.colleague_in_the_way())
+    }
+
+    /// The same once the lease is won, on what was read after that. Once our marker stands as well, others
+    /// keep away, and of two that were placed at once the earlier one wins.
+    pub fn refuses_hand_once_won(&self) -> Option<Why> {
+        if let Some(ours) = self.own_marker() {
+            return self
+                .refuses_anybody()
+                .or_else(|| self.earlier_rival(&ours).as_ref().map(claimed_by));
+        }
+        self.refuses_anybody()
+            .or_else(|| self.marker_in_the_way())
+            .or_else(|| self.assignee_in_the_way())
+            .or_else(|| self.pull_request_in_the_way())
+            .or_else(|| self.colleague_in_the_way())
+    }
+
+    /// What forbids every claim, ordered or not.
+    pub fn refuses_anybody(&self) -> Option<Why> {
+        if !self.issue.open {
+            return Some(Why::IssueClosed);
+        }
+        if self.policy.labels.held(&self.issue.labels) {
+            return Some(Why::OnHold);
+        }
+        super::guards::unusable(self)
+    }
+
+    /// An open pull request of our branch's name that somebody else opened. The loop hands its own over
+    /// from home to home; a person who comes by hand would work on what another one has in flight.
+    fn colleague_in_the_way(&self) -> Option<Why> {
+        let ours = |author: &crate::model::issue::Actor| author.login == *self.operator();
+        let pr = self.pr_of_branch()?;
+        let foreign = !pr.author.as_ref().is_some_and(ours);
+        foreign.then(|| Why::OtherPullRequest {
+            pr: pr.number,
+            url: pr.url.clone(),
+        })
+    }
+
+    /// Whose claim goes away with ours. `None`: nobody's. `order`: a person said that it shall.
+    pub fn displaces(&self, order: TakeOver) -> Option<Displaced> {
+        let holding = self.holding();
+        let dead = self
+            .lease_commit()
+            .and_then(|commit| self.displaced(Some(commit)));
+        let unassign = match order {
+            TakeOver::No => self.stale_assignees(),
+            TakeOver::Ordered => self.foreign_assignees(),
         };
-        let why = match &plan.stolen_from {
-            Some(stolen) if plan.from.is_some() => Why::LeaseExpired {
-                holder: stolen.holder.clone(),
-            },
-            Some(_) | None => Why::FreeToClaim,
+        let known = holding
+            .as_ref()
+            .map(|held| (held.who.clone(), held.since))
+            .or_else(|| dead.map(|stolen| (stolen.holder, Some(stolen.since))))
+            .or_else(|| unassign.first().map(|login| (format!("@{login}"), None)));
+        let (who, since) = known?;
+        let live = holding.as_ref().is_some_and(|held| !held.stale);
+        let because = if order == TakeOver::Ordered && (live || holding.is_none()) {
+            format!("@{} ordered it (`--take-over`)", self.operator())
+        } else {
+            "its session had ended".to_owned()
         };
-        Decision::act(Effect::Claim(plan), why)
+        Some(Displaced {
+            who,
+            since,
+            because,
+            unassign,
+            by_order: order == TakeOver::Ordered && live,
+        })
     }
 
     /// Whose expired lease, or stale label, a claim would take over.
@@ -107,13 +192,13 @@ impl View<'_> {
         Some(StolenFrom { holder, since })
     }
 
-    /// The first thing that forbids a claim.
+    /// The first thing that forbids a claim. A marker says more about its session than the assignee does.
     pub(super) fn refused_by_gate(&self) -> Option<Why> {
         self.lease_in_the_way()
             .or_else(|| self.busy_label_in_the_way())
+            .or_else(|| self.marker_in_the_way())
             .or_else(|| self.assignee_in_the_way())
             .or_else(|| self.pull_request_in_the_way())
-            .or_else(|| self.marker_in_the_way())
     }
 
     fn lease_in_the_way(&self) -> Option<Why> {
@@ -174,23 +259,12 @@ impl View<'_> {
             .collect()
     }
 
-    /// Assignees of loop claims that have no live lease any more: they come off with the reclaim.
+    /// Assignees of claims that are dead: they come off with the reclaim.
     pub(super) fn stale_assignees(&self) -> Vec<Login> {
-        let markers: Vec<_> = self
-            .seen
-            .look
-            .comments
-            .iter()
-            .filter(|comment| self.counts(comment))
-            .flat_map(|comment| lock_markers(&comment.body, &self.policy.marker))
-            .collect();
+        let markers = self.markers();
         self.foreign_assignees()
             .into_iter()
-            .filter(|login| {
-                markers
-                    .iter()
-                    .any(|m| m.by == LockBy::Loop && m.operator.as_ref() == Some(login))
-            })
+            .filter(|login| markers.iter().any(|marker| marker.is_dead(login)))
             .collect()
     }
 
@@ -208,46 +282,11 @@ impl View<'_> {
             })
     }
 
-    /// Markers of people and other tools. One of a loop is as live as its lease, which was looked at.
+    /// Markers of people and other tools. One of a loop is as live as its lease, which was looked at. A
+    /// marker that names no claim is nobody's here, also while we have none.
     fn marker_in_the_way(&self) -> Option<Why> {
-        let ours = self
-            .seen
-            .local
-            .claim
-            .as_ref()
-            .map(|record| record.claim.clone());
-        self.seen.look.comments.iter().rev().find_map(|comment| {
-            if !self.counts(comment) {
-                return None;
-            }
-            let finished =
-                crate::model::comment::parse_checkpoint(&comment.body, &self.policy.marker)
-                    .is_some_and(|checkpoint| checkpoint.finished);
-            let marker = lock_markers(&comment.body, &self.policy.marker)
-                .into_iter()
-                .next_back()?;
-            // A marker that names no claim is nobody's here, also while we have none.
-            let own = marker.claim.is_some() && marker.claim == ours;
-            let foreign = marker.by != LockBy::Loop && !own;
-            let young = marker
-                .at
-                .is_none_or(|at| self.now < at + self.policy.stale_window);
-            let released = self.released_since(&comment.created_at);
-            (foreign && young && !finished && !released).then(|| Why::ClaimedByComment {
-                operator: marker
-                    .operator
-                    .map_or_else(|| "somebody".to_owned(), |l| l.to_string()),
-                url: comment.url.clone(),
-            })
-        })
-    }
-
-    fn released_since(&self, at: &crate::model::ids::Timestamp) -> bool {
-        self.seen.look.comments.iter().any(|comment| {
-            comment.created_at > *at
-                && self.counts(comment)
-                && comment.body.contains("Session lock released")
-        })
+        let ours = self.seen.local.claim.as_ref().map(|record| &record.claim);
+        self.rival(ours).as_ref().map(claimed_by)
     }
 
     /// The slot that the claim which is taken over still holds: taken along, it is given back with it.
@@ -302,6 +341,16 @@ impl View<'_> {
         !self.seen.slot_owners_known && self.free_slot().is_none()
     }
 
+    /// Why the holder of what a claim took over counted as dead.
+    fn why_dead(&self, holder: &str) -> &'static str {
+        let label = holder.trim_matches('`');
+        if matches!(self.policy.labels.status_of(label), Some(Status::Busy(_))) {
+            "the label stood without a lease for longer than `lock_ttl`"
+        } else {
+            "its lease had run out"
+        }
+    }
+
     /// What has to be said about a take-over, if our lease says that it was one. The comment's key is
     /// our epoch, so it is said once.
     pub(super) fn reclaim_notice(&self) -> Option<Reclaim> {
@@ -312,22 +361,26 @@ impl View<'_> {
             LeaseReading::Free | LeaseReading::Tombstone | LeaseReading::Odd { .. } => None,
         };
         let unassign = self.stale_assignees();
-        if self.said(&key) || (stolen.is_none() && unassign.is_empty()) {
+        let said = self.said(&key);
+        // Until it is said that a stale marker is over, an open pull request of ours would revive it.
+        let stale = self.stale_marker();
+        // Cut off after the comment, the assignees are still to come off.
+        if unassign.is_empty() && (said || (stolen.is_none() && stale.is_none())) {
             return None;
         }
-        let (from, since, because) = if let Some(stolen) = stolen {
-            let label = stolen.holder.trim_matches('`');
-            let because = if matches!(self.policy.labels.status_of(label), Some(Status::Busy(_))) {
-                "the label stood without a lease for longer than `lock_ttl`"
-            } else {
-                "its lease had run out"
-            };
-            (stolen.holder, Some(stolen.since), because)
-        } else {
-            let from = unassign
-                .first()
-                .map_or_else(String::new, |login| format!("@{login}"));
-            (from, None, "its session had ended without a lease")
+        let dead = "its session had ended";
+        let (from, since, because) = match (stolen, stale) {
+            (_, Some(marker)) => (named(&marker), Some(marker.at), dead),
+            (Some(stolen), None) => {
+                let because = self.why_dead(&stolen.holder);
+                (stolen.holder, Some(stolen.since), because)
+            }
+            (None, None) => {
+                let from = unassign
+                    .first()
+                    .map_or_else(String::new, |login| format!("@{login}"));
+                (from, None, "its session had ended without a lease")
+            }
         };
         Some(Reclaim {
             key,
@@ -335,8 +388,32 @@ impl View<'_> {
             since,
             because: because.to_owned(),
             unassign,
+            said,
         })
     }
+}
+
+fn named(marker: &Marker<'_>) -> String {
+    let operator = marker.lock.operator.as_ref();
+    operator.map_or_else(|| "somebody".to_owned(), |login| format!("@{login}"))
+}
+
+fn claimed_by(marker: &Marker<'_>) -> Why {
+    let operator = marker.lock.operator.as_ref();
+    Why::ClaimedByComment {
+        operator: operator.map_or_else(|| "somebody".to_owned(), ToString::to_string),
+        since: marker.at,
+        url: marker.comment.url.clone(),
+    }
+}
+
+/// May a claim that is live be displaced?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakeOver {
+    /// Never.
+    No,
+    /// A person at this terminal said so. The loop never does.
+    Ordered,
 }
 
 /// Does the claim need a slot?

@@ -29,132 +29,50 @@ type Check = fn(&View<'_>) -> Option<Decision>;
 /// The order is part of the protocol: an earlier guard must not be hidden by a later one.
 const GUARDS: &[(Guard, Check)] = &[
     (
-        Guard {
-            name: "version",
-            asks: "its state is of a version we know",
-        },
+        guard("by hand", "nobody claimed it by hand on this machine"),
+        by_hand,
+    ),
+    (
+        guard("version", "its state is of a version we know"),
         version,
     ),
     (
-        Guard {
-            name: "claim",
-            asks: "our claim, if there is one, still holds its lease",
-        },
+        guard("claim", "our claim, if there is one, still holds its lease"),
         claim,
     ),
+    (guard("strays", "no run left processes behind"), strays),
+    (guard("open", "the issue is open"), open),
+    (guard("managed", "it carries a status label"), managed),
+    (guard("hold", "no hold label stands"), hold),
     (
-        Guard {
-            name: "strays",
-            asks: "no run left processes behind",
-        },
-        strays,
-    ),
-    (
-        Guard {
-            name: "open",
-            asks: "the issue is open",
-        },
-        open,
-    ),
-    (
-        Guard {
-            name: "managed",
-            asks: "it carries a status label",
-        },
-        managed,
-    ),
-    (
-        Guard {
-            name: "hold",
-            asks: "no hold label stands",
-        },
-        hold,
-    ),
-    (
-        Guard {
-            name: "repository",
-            asks: "the repository can be written to",
-        },
+        guard("repository", "the repository can be written to"),
         repository,
     ),
+    (guard("reclaim", "a take-over was announced"), reclaimed),
+    (guard("state", "its state block is valid"), state_valid),
+    (guard("edits", "no person's edit was overwritten"), edits),
+    (guard("orders", "no person ordered a stop"), orders),
+    (guard("blocked", "it is not blocked"), super::blocked::guard),
     (
-        Guard {
-            name: "reclaim",
-            asks: "a take-over was announced",
-        },
-        reclaimed,
-    ),
-    (
-        Guard {
-            name: "state",
-            asks: "its state block is valid",
-        },
-        state_valid,
-    ),
-    (
-        Guard {
-            name: "edits",
-            asks: "no person's edit was overwritten",
-        },
-        edits,
-    ),
-    (
-        Guard {
-            name: "orders",
-            asks: "no person ordered a stop",
-        },
-        orders,
-    ),
-    (
-        Guard {
-            name: "blocked",
-            asks: "it is not blocked",
-        },
-        super::blocked::guard,
-    ),
-    (
-        Guard {
-            name: "local",
-            asks: "nothing on this machine fails again and again",
-        },
+        guard("local", "nothing on this machine fails again and again"),
         local,
     ),
     (
-        Guard {
-            name: "trust",
-            asks: "its text may be acted on",
-        },
+        guard("trust", "its text may be acted on"),
         super::untrusted::guard,
     ),
+    (guard("spec", "its verify block says what done means"), spec),
+    (guard("backoff", "no waiting time runs"), backoff),
+    (guard("lease", "our lease is young"), lease_age),
     (
-        Guard {
-            name: "spec",
-            asks: "its verify block says what done means",
-        },
-        spec,
-    ),
-    (
-        Guard {
-            name: "backoff",
-            asks: "no waiting time runs",
-        },
-        backoff,
-    ),
-    (
-        Guard {
-            name: "lease",
-            asks: "our lease is young",
-        },
-        lease_age,
-    ),
-    (
-        Guard {
-            name: "checkpoint",
-            asks: "the checkpoint is up to the state",
-        },
+        guard("checkpoint", "the checkpoint is up to the state"),
         checkpoint,
     ),
 ];
+
+const fn guard(name: &'static str, asks: &'static str) -> Guard {
+    Guard { name, asks }
+}
 
 /// The first guard that speaks.
 pub(super) fn first(view: &View<'_>) -> Option<Decision> {
@@ -204,6 +122,24 @@ fn in_full(decision: &Decision) -> Why {
         };
     }
     decision.why().clone()
+}
+
+/// What a person or an agent without the loop claimed from this very home is theirs: the loop would take
+/// the lease for its own. First of all, since the guards after it release what is not to be worked on.
+fn by_hand(view: &View<'_>) -> Option<Decision> {
+    let record = view.seen.local.claim.as_ref()?;
+    record.hand.as_ref()?;
+    if view.claim == ClaimView::Lost {
+        return Some(Decision::act(Effect::DropClaim, Why::ClaimLost));
+    }
+    if view.hand_is_stale(record) {
+        let why = Why::HandClaimStale { since: record.at };
+        return Some(Decision::act(Effect::DropClaim, why));
+    }
+    Some(Decision::wait(Why::ClaimedByHand {
+        since: record.at,
+        worktree: record.worktree.display().to_string(),
+    }))
 }
 
 /// A newer version may mean other things by the same fields: hands off.
@@ -267,6 +203,11 @@ fn hold(view: &View<'_>) -> Option<Decision> {
 
 /// Nothing can be pushed to such a repository: to start would burn money.
 fn repository(view: &View<'_>) -> Option<Decision> {
+    unusable(view).map(|why| leave(view, why))
+}
+
+/// What makes the repository useless for every claim.
+pub(super) fn unusable(view: &View<'_>) -> Option<Why> {
     let repo = &view.seen.repo;
     let reason = if repo.archived {
         "repository_archived"
@@ -277,10 +218,9 @@ fn repository(view: &View<'_>) -> Option<Decision> {
     } else {
         return None;
     };
-    let why = Why::RepositoryUnusable {
+    Some(Why::RepositoryUnusable {
         reason: reason.to_owned(),
-    };
-    Some(leave(view, why))
+    })
 }
 
 /// A steal is never silent, whatever the claim is for: a single write out of a waiting phase as well.
@@ -288,7 +228,10 @@ fn reclaimed(view: &View<'_>) -> Option<Decision> {
     let LeaseReading::Held { message, .. } = &view.lease else {
         return None;
     };
-    message.stolen_from.as_ref()?;
+    // The assignee of a claim that had no lease comes off with the signals of a run.
+    if message.stolen_from.is_none() && view.stale_marker().is_none() {
+        return None;
+    }
     let signals = Signals {
         reclaim: Some(view.reclaim_notice()?),
         ..Signals::default()

@@ -5,14 +5,17 @@
 
 mod believe;
 mod blocked;
+pub mod board;
 pub mod checks;
 mod create_pr;
 mod done;
 pub mod effect;
 mod gate;
 mod guards;
+pub mod holding;
 mod implement;
 pub mod leases;
+pub mod markers;
 pub mod policy;
 mod review;
 mod runs;
@@ -31,7 +34,9 @@ pub mod why;
 mod tests;
 
 pub use effect::Effect;
+pub use gate::TakeOver;
 pub use guards::{Guard, GuardReport, explain};
+pub use holding::Holding;
 pub use policy::Policy;
 pub use snapshot::{Order, Snapshot, Trouble};
 pub use why::Why;

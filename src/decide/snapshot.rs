@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::ids::{BranchName, Login, RefName, Timestamp};
+use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::local::LocalFacts;
 use crate::model::look::Look;
@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub slot_owners: BTreeMap<RefName, LeaseCommit>,
     /// Were the slot owners looked up?
     pub slot_owners_known: bool,
+    /// Issues that markers here name as the lead of their bundle: is the lead claimed?
+    pub leads: BTreeMap<IssueNumber, bool>,
     /// What failed here again and again, as this home remembers.
     pub trouble: Option<Trouble>,
     /// What a person asked for on the command line.

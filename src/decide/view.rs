@@ -1,7 +1,8 @@
 //! The snapshot, read once: blocks parsed, trust judged, lease and claim compared.
 
 use crate::model::body::{self, ParsedBody, VerifyBlock};
-use crate::model::comment::{Checkpoint, parse_checkpoint};
+use crate::model::claim::ClaimRecord;
+use crate::model::comment::{Checkpoint, LockBy, parse_checkpoint};
 use crate::model::ids::{BranchName, CommentId, IssueNumber, Login, RefName, Sha, Timestamp};
 use crate::model::issue::{Actor, Comment, Issue, Labelled};
 use crate::model::labels::Status;
@@ -201,6 +202,24 @@ impl<'a> View<'a> {
             && Some(&pr.base_ref) == self.base()
     }
 
+    /// The open pull request from the branch of the work in this repository, whoever opened it and
+    /// whatever it goes into.
+    pub fn pr_of_branch(&self) -> Option<&'a PullRequest> {
+        let prs = self.seen.look.prs.iter();
+        let mut ours =
+            prs.filter(|pr| pr.head_repo == Some(self.seen.repo.id) && pr.head_ref == self.branch);
+        ours.find(|pr| pr.state == PrState::Open)
+    }
+
+    /// Is a claim by hand of this home old, without a lease that lives and without a pull request?
+    pub fn hand_is_stale(&self, record: &ClaimRecord) -> bool {
+        let live = matches!(self.lease, LeaseReading::Held { expired: false, .. });
+        let old = self.now >= record.at + self.policy.stale_window;
+        let lead = record.hand.as_ref().and_then(|hand| hand.lead);
+        let bundled = lead.is_some_and(|lead| self.seen.leads.get(&lead) == Some(&true));
+        old && !live && !bundled && !self.has_open_pr(Some(record.branch.as_str()))
+    }
+
     /// The base branch.
     pub fn base(&self) -> Option<&BranchName> {
         self.seen.base.as_ref()
@@ -350,7 +369,12 @@ fn find_checkpoint(
                 .repo
                 .to_string()
                 .eq_ignore_ascii_case(&seen.repo.slug.to_string());
-        if !here {
+        // A claim by hand has a comment of its own for each claim, and mirrors no state.
+        let by_hand = checkpoint
+            .lock
+            .as_ref()
+            .is_some_and(|lock| lock.by == LockBy::Manual);
+        if !here || by_hand {
             continue;
         }
         if comment

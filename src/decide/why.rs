@@ -79,8 +79,17 @@ pub enum Why {
     ClaimedByComment {
         /// Who.
         operator: String,
+        /// Since when.
+        since: Timestamp,
         /// The comment.
         url: String,
+    },
+    /// This very home claims it by hand.
+    ClaimedByHand {
+        /// Since when.
+        since: Timestamp,
+        /// Where the work is.
+        worktree: String,
     },
     /// A busy label without any lease.
     BusyLabel {
@@ -152,6 +161,11 @@ pub enum Why {
     ClaimLost,
     /// Our claim never got its lease, or a person deleted it.
     ClaimWithoutLease,
+    /// A claim by hand of this home is old, and no pull request is open.
+    HandClaimStale {
+        /// Since when it stood.
+        since: Timestamp,
+    },
     /// The lease gets old.
     LeaseAges,
     /// Our claim carries no slot, and a run needs one.
@@ -265,9 +279,21 @@ impl fmt::Display for Why {
             Self::OtherPullRequest { pr, url } => {
                 write!(f, "pull request #{pr} for it is open: {url}")
             }
-            Self::ClaimedByComment { operator, url } => {
-                write!(f, "claimed by @{operator} in {url}")
-            }
+            Self::ClaimedByComment {
+                operator,
+                since,
+                url,
+            } => write!(f, "claimed by @{operator} since {} in {url}", day(*since)),
+            Self::ClaimedByHand { since, worktree } => write!(
+                f,
+                "claimed by hand on this machine since {}, worktree `{worktree}`",
+                day(*since)
+            ),
+            Self::HandClaimStale { since } => write!(
+                f,
+                "the claim by hand of {} is stale: no pull request is open",
+                day(*since)
+            ),
             Self::BusyLabel { label } => write!(f, "`{label}` stands without a lease"),
             Self::Backoff { until } => write!(f, "waiting until {}", clock(*until)),
             Self::RunGoing { run, since, frozen } => {
@@ -313,6 +339,10 @@ impl fmt::Display for Why {
             Self::Done => f.write_str("done"),
         }
     }
+}
+
+fn day(time: Timestamp) -> impl fmt::Display {
+    time.format("%Y-%m-%d %H:%M UTC")
 }
 
 fn clock(time: Timestamp) -> impl fmt::Display {

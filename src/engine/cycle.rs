@@ -77,6 +77,7 @@ fn waits_for_people(code: &str) -> bool {
             | "not_managed"
             | "assigned_to"
             | "claimed_by_comment"
+            | "claimed_by_hand"
             | "blocked_by_person"
             | "completed_by_person"
             | "other_pull_request"

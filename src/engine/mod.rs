@@ -2,12 +2,14 @@
 //!
 //! It names doors, never what is behind them, and it decides nothing: what to do is `decide`'s.
 
+pub mod claims;
 pub mod cycle;
 mod explain;
 pub mod leases;
 mod listing;
 mod observe;
 mod perform;
+pub mod probe;
 pub mod renew;
 pub mod settings;
 pub mod step;
@@ -16,7 +18,7 @@ mod trouble;
 
 pub use cycle::{CycleReport, IssueReport};
 pub use explain::Explained;
-pub use observe::kept_repository;
+pub use observe::{keep_repository, kept_repository, last_seen_repository};
 pub use settings::{AgentSettings, GithubAccess, RepoEngine, Settings, Target, World};
 pub use step::StepOutcome;
 pub use trouble::Remembered;

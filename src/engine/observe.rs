@@ -56,13 +56,32 @@ pub async fn kept_repository(
     now: Timestamp,
     slug: &RepoSlug,
 ) -> PortResult<Repository> {
-    let kept = memory.load("repository");
-    let kept = kept.and_then(|text| serde_json::from_str::<KeptFacts>(&text).ok());
     let young = |kept: &KeptFacts| now >= kept.at && now < kept.at + REPO_FACTS_FOR;
-    if let Some(kept) = kept.filter(|kept| kept.asked_as == *slug && young(kept)) {
+    if let Some(kept) = load_kept(memory, slug).filter(young) {
         return Ok(kept.repository);
     }
     let repository = github.repository().await?;
+    keep_repository(memory, now, slug, &repository);
+    Ok(repository)
+}
+
+fn load_kept(memory: &dyn Memory, slug: &RepoSlug) -> Option<KeptFacts> {
+    let kept: KeptFacts = serde_json::from_str(&memory.load("repository")?).ok()?;
+    (kept.asked_as == *slug).then_some(kept)
+}
+
+/// The facts as they were last seen, however long ago: for what does not change, such as the id.
+pub fn last_seen_repository(memory: &dyn Memory, slug: &RepoSlug) -> Option<Repository> {
+    load_kept(memory, slug).map(|kept| kept.repository)
+}
+
+/// Keeps what GitHub has just said.
+pub fn keep_repository(
+    memory: &dyn Memory,
+    now: Timestamp,
+    slug: &RepoSlug,
+    repository: &Repository,
+) {
     let kept = KeptFacts {
         at: now,
         asked_as: slug.clone(),
@@ -71,7 +90,6 @@ pub async fn kept_repository(
     if let Ok(text) = serde_json::to_string(&kept) {
         memory.save("repository", &text);
     }
-    Ok(repository)
 }
 
 impl RepoEngine {
@@ -114,6 +132,7 @@ impl RepoEngine {
             lease_first_seen: None,
             slot_owners: BTreeMap::new(),
             slot_owners_known: false,
+            leads: BTreeMap::new(),
             trouble: self.lasting_trouble(issue),
             order: order.clone(),
         };
@@ -126,7 +145,43 @@ impl RepoEngine {
         self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
+        self.ask_about_leads(&mut seen).await?;
         Ok(seen)
+    }
+
+    /// Markers that name the lead of a bundle are worth what the lead's claim is.
+    async fn ask_about_leads(&self, seen: &mut Snapshot) -> PortResult<()> {
+        let leads = View::of(seen, &self.policy, seen.look.at)
+            .map(|view| view.leads())
+            .unwrap_or_default();
+        for lead in leads {
+            let hint = self.hint(lead);
+            let look = self.look_with(lead, seen.base.as_ref(), &hint).await?;
+            let lead_seen = Snapshot {
+                look,
+                local: LocalFacts::default(),
+                ..seen.clone()
+            };
+            let view = View::of(&lead_seen, &self.policy, lead_seen.look.at);
+            // A lead that is gone or closed leads nothing any more.
+            let claimed = view.is_ok_and(|view| view.issue.open && view.is_claimed());
+            seen.leads.insert(lead, claimed);
+        }
+        Ok(())
+    }
+
+    /// A look at the issue for the pull requests of another branch than usual.
+    pub(super) async fn look_for_branch(
+        &self,
+        issue: IssueNumber,
+        base: Option<&BranchName>,
+        branch: BranchName,
+    ) -> PortResult<Look> {
+        let hint = Hint {
+            branch: Some(branch),
+            merge_commit: None,
+        };
+        self.look_with(issue, base, &hint).await
     }
 
     /// What the last look at this issue taught.

@@ -130,6 +130,12 @@ impl RepoEngine {
                 return progress.end;
             }
         };
+        if how_far != HowFar::Decide
+            && let Some(outcome) = self.tend_hand(issue).await
+        {
+            progress.end.outcome = outcome;
+            return progress.end;
+        }
         // A person's word is a reason to try what was given up.
         if order.resume || order.now {
             self.forget_trouble(issue);
@@ -289,6 +295,7 @@ impl RepoEngine {
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
             | Effect::SaveWork { .. }
+            | Effect::AssignPr(_)
             | Effect::DeleteRefs(_)
             | Effect::RemoveWorktree { .. }
             | Effect::CloseIssue(_) => return Ok(false),
@@ -424,6 +431,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::StopRun(_)
         | Effect::SweepRuns
         | Effect::OpenPr { .. }
+        | Effect::AssignPr(_)
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

@@ -100,6 +100,7 @@ fn reason_of(effect: &Effect) -> Option<BlockedReason> {
         | Effect::SaveWork { .. }
         | Effect::PushBranch { .. }
         | Effect::OpenPr { .. }
+        | Effect::AssignPr(_)
         | Effect::Merge { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }

@@ -219,6 +219,33 @@ pub enum SwapOutcome {
     Stale,
 }
 
+/// How refs are moved in a repository, the best first (protocol.md, section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// GraphQL `updateRefs`: atomic over several refs.
+    #[serde(rename = "graphql")]
+    GraphQl,
+    /// `git push --atomic --force-with-lease`: atomic too; it needs the clone.
+    GitPush,
+    /// Single REST steps; a release leaves a tombstone.
+    Rest,
+}
+
+impl Way {
+    /// All of them, the best first.
+    pub const ALL: [Self; 3] = [Self::GraphQl, Self::GitPush, Self::Rest];
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GraphQl => "GraphQL",
+            Self::GitPush => "git push",
+            Self::Rest => "REST",
+        }
+    }
+}
+
 /// Proof that a lease was seen to carry our claim. Port methods that write to an issue, a branch or
 /// a pull request take it, so that a write without a claim does not compile.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,11 +30,24 @@ pub const PAGES_MAX: u32 = 200;
 /// Renewal happens at this fraction of the ttl, so that two renewals may fail before it runs out.
 pub const RENEW_PARTS: u32 = 3;
 
+/// A claim by hand lives so long without a renewal, as one of gh-issue-lease does: nobody renews it while
+/// a person thinks. It is the comment that keeps others away for longer.
+pub const HAND_LEASE_TTL: Duration = Duration::from_secs(240 * 60);
+
+/// How long `claim` waits for another process of this home that is at the issue: a step takes seconds.
+pub const HAND_LOCK_WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// How often it tries meanwhile.
+pub const HAND_LOCK_TRY_EVERY: Duration = Duration::from_millis(100);
+
 /// A full look at the listing, in case the incremental one missed something.
 pub const FULL_LIST_EVERY: Duration = Duration::from_secs(3600);
 
 /// Repository facts are asked again after this.
 pub const REPO_FACTS_FOR: Duration = Duration::from_secs(3600);
+
+/// A ref of a probe that is older was left by one that was killed: a probe takes a minute or two.
+pub const PROBE_LEFTOVER_AFTER: Duration = Duration::from_secs(3600);
 
 /// How long a step waits for a run that it asked to end; kill graces are 10 s by default.
 pub const STOP_WAIT_MAX: Duration = Duration::from_secs(20);
@@ -54,6 +67,10 @@ pub const GIT_LOCAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A fetch or push that takes longer is given up; large repositories need minutes.
 pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// A push that moves lease refs carries one small commit; what takes longer is not coming back before the
+/// lease's next renewal, whose look then says how it went.
+pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Timeouts of one API request.
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

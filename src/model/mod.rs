@@ -4,6 +4,7 @@
 //! core, the doors and the simulated world speak of the same things.
 
 pub mod blockers;
+pub mod board;
 pub mod body;
 pub mod checks;
 pub mod claim;

@@ -1,5 +1,7 @@
 //! Issue folders of this home: the local half of a claim, and the lock of a step.
 
+use std::path::PathBuf;
+
 use crate::model::claim::ClaimRecord;
 use crate::model::ids::{IssueNumber, Timestamp};
 
@@ -24,6 +26,10 @@ pub trait Folders: Send + Sync {
 
     /// Removes `run.json` (under the issue's lock); absent is fine.
     fn remove_claim(&self, issue: IssueNumber) -> PortResult<()>;
+
+    /// Moves everything of the issue but its lock into `superseded/<time>/` in its folder, `run.json` last,
+    /// so that a move which was cut off goes on at the next call (under the issue's lock). Answers where.
+    fn supersede(&self, issue: IssueNumber, now: Timestamp) -> PortResult<PathBuf>;
 
     /// When this home saw the lease commit `oid` for the first time: remembered at the first call.
     /// Only for leases whose own time is not believable.

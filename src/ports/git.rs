@@ -63,6 +63,11 @@ pub trait Git: Send + Sync {
     /// along if its tip is `merged`.
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()>;
 
+    /// Saves what only this machine has of a displaced claim's work: what is not committed in the worktree
+    /// at `path`, and commits of `branch` that the remote lacks. Nothing is moved or removed; a worktree
+    /// or branch that is gone has nothing to save. Answers the refs it is under now.
+    async fn salvage(&self, path: &Path, branch: &BranchName) -> PortResult<Vec<RefName>>;
+
     /// Is `commit` the worktree's head or an ancestor of it? A commit that is not here is not.
     async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool>;
 

@@ -10,7 +10,9 @@ pub mod folders;
 pub mod git;
 pub mod github;
 pub mod memory;
+pub mod overview;
 pub mod processes;
+pub mod ref_ways;
 pub mod runs;
 
 use crate::model::ids::Timestamp;

@@ -3,16 +3,17 @@
 
 mod backlog;
 mod described;
+mod overview;
 mod writing;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ghswarm::adapters::github::{GitHubAdapter, GitHubSettings, Way};
+use ghswarm::adapters::github::{GitHubAdapter, GitHubSettings};
 use ghswarm::model::ids::{
     BranchName, ClaimId, CommentId, IssueNumber, Login, PrNumber, RefName, RepoSlug, Sha,
 };
-use ghswarm::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
+use ghswarm::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome, Way};
 use ghswarm::model::repo::Permission;
 use ghswarm::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergeMethod, MergePr, NewCommit, NewPr,

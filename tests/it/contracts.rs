@@ -257,7 +257,7 @@ fn used_schema(full: &str) -> String {
     let schema = Valid::assume_valid(schema);
     let ast = ast::Document::parse(full, "github.graphql").unwrap();
     let mut documents = String::new();
-    for name in ["look", "pages", "other"] {
+    for name in ["look", "pages", "other", "board"] {
         let path = root().join(format!("src/adapters/github/{name}.graphql"));
         documents += &fs::read_to_string(path).unwrap();
     }

@@ -10,6 +10,7 @@
 
 mod adapter_github;
 mod adapter_sim;
+mod claims;
 mod cli;
 mod contracts;
 mod crash;
@@ -20,6 +21,7 @@ mod interleave;
 mod lease;
 mod lease_races;
 mod mutex;
+mod probe;
 mod processes;
 mod random;
 mod stories;

@@ -18,6 +18,7 @@ fn record(claim: &str) -> ClaimRecord {
         worktree: PathBuf::from("/w/issue-42"),
         at: at(0),
         lease_oid: None,
+        hand: None,
     }
 }
 
@@ -150,4 +151,38 @@ fn the_run_root_of_the_user_takes_the_place_of_the_home() {
     folders.create_claim(&record("a")).unwrap();
     assert!(other.path().join("7/issue-42/run.json").exists());
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_archive_takes_everything_but_the_lock_and_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let folders = LocalFolders::new(home.path(), None, RepoId(1));
+    let issue = IssueNumber(7);
+    let _lock = folders.lock(issue).unwrap().unwrap();
+    let now: Timestamp = "2026-03-02T09:00:00Z".parse().unwrap();
+    let mut places = Vec::new();
+    for claim in ["c-1", "c-2"] {
+        let mine = ClaimRecord {
+            issue,
+            ..record(claim)
+        };
+        assert!(folders.create_claim(&mine).unwrap());
+        let run = folders.folder(issue).join("200-1-implement");
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::write(run.join("output.log"), claim).unwrap();
+        let archive = folders.supersede(issue, now).unwrap();
+        assert_eq!(folders.claim(issue).unwrap(), None);
+        assert!(folders.folder(issue).join("lock").exists());
+        assert!(!run.exists());
+        let log = std::fs::read_to_string(archive.join("200-1-implement/output.log")).unwrap();
+        assert_eq!(log, claim);
+        assert!(
+            std::fs::read_to_string(archive.join("run.json"))
+                .unwrap()
+                .contains(claim)
+        );
+        places.push(archive);
+    }
+    // Twice in one second: two archives.
+    assert_ne!(places[0], places[1]);
 }

@@ -19,6 +19,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use crate::adapters::own::Own;
+
 /// What a finished git left.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -199,6 +201,7 @@ impl Runner {
         };
         let mut child = self.command(call).spawn().map_err(not_started)?;
         let group = Group(child.id());
+        let _own = Own::child(child.id());
         let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
         let ended = tokio::time::timeout(call.limit, feed_and_wait(&mut child, call.stdin)).await;
         let Ok(ended) = ended else {

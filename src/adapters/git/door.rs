@@ -52,6 +52,15 @@ const LIST: [&str; 5] = ["config", "--list", "--show-scope", "--show-origin", "-
 impl CliGit {
     /// Makes or mends the private folder, and proves that the clone still points where it did.
     pub(super) async fn door(&self, what: &str) -> PortResult<Door> {
+        self.door_of(what, "").await
+    }
+
+    /// The same for lease refs: a folder of its own, in the turn of `refs_serial`.
+    pub(super) async fn refs_door(&self, what: &str) -> PortResult<Door> {
+        self.door_of(what, "-refs").await
+    }
+
+    async fn door_of(&self, what: &str, suffix: &str) -> PortResult<Door> {
         let common = self.common().await?;
         let failed = |e: io::Error| local(what, &e);
         let list = self.runner.good(&self.in_clone(LIST)).await;
@@ -71,7 +80,7 @@ impl CliGit {
         let shallow = common.join("shallow");
         let cut_off = files::read_if_there(&shallow).map_err(failed)?;
         let door = Door {
-            folder: self.settings.private.join(name),
+            folder: self.settings.private.join(name + suffix),
             objects: common.join("objects"),
             shallow: (shallow, cut_off),
             not_obeyed: listing

@@ -8,7 +8,9 @@ mod command;
 mod commit;
 mod door;
 mod look;
+mod none;
 mod place;
+mod refs;
 mod remote;
 mod salvage;
 mod serial;
@@ -26,11 +28,13 @@ use tokio::sync::OnceCell;
 
 use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
-use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT};
+use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT};
 use crate::model::local::Worktree;
 use crate::ports::clock::Clock;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
+
+pub use none::NoClone;
 
 use command::{Call, Reach, RunError, Runner};
 use door::Door;
@@ -104,6 +108,7 @@ pub struct CliGit {
     common: OnceCell<PathBuf>,
     ssh: OnceCell<Option<OsString>>,
     serial: serial::Serial,
+    refs_serial: serial::Serial,
 }
 
 impl CliGit {
@@ -115,7 +120,16 @@ impl CliGit {
             remote_env: environment(&settings),
         };
         Self {
-            serial: serial::Serial::new(settings.network_timeout, Arc::clone(&clock)),
+            serial: serial::Serial::new(
+                "ghswarm.lock",
+                settings.network_timeout,
+                Arc::clone(&clock),
+            ),
+            refs_serial: serial::Serial::new(
+                "ghswarm-refs.lock",
+                GIT_REFS_TIMEOUT,
+                Arc::clone(&clock),
+            ),
             settings,
             runner,
             clock,
@@ -278,6 +292,10 @@ impl Git for CliGit {
 
     async fn remove_worktree(&self, path: &Path, merged: Option<&Sha>) -> PortResult<()> {
         self.perform_remove(path, merged).await
+    }
+
+    async fn salvage(&self, path: &Path, branch: &BranchName) -> PortResult<Vec<RefName>> {
+        self.save_displaced(path, branch).await
     }
 
     async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool> {

@@ -192,11 +192,12 @@ impl CliGit {
     }
 }
 
-/// What the remote did not like, from `--porcelain`'s line `!<tab><from>:<to><tab><summary>`.
-fn rejection(output: &Output) -> Option<PushOutcome> {
+/// What the remote did not like, from `--porcelain`'s lines `!<tab><from>:<to><tab><summary>`.
+pub(super) fn rejection(output: &Output) -> Option<PushOutcome> {
     let text = output.text();
-    let line = text.lines().find_map(|l| l.strip_prefix("!\t"))?;
-    let summary = line.split('\t').nth(1).unwrap_or(line);
+    let lines = text.lines().filter_map(|l| l.strip_prefix("!\t"));
+    let summaries: Vec<&str> = lines.map(|l| l.split('\t').nth(1).unwrap_or(l)).collect();
+    let first = summaries.first()?;
     // The first is git's own comparison, the others the remote's, when somebody was faster.
     let stale = [
         "stale info",
@@ -204,10 +205,16 @@ fn rejection(output: &Output) -> Option<PushOutcome> {
         "reference already exists",
         "cannot lock ref",
     ];
-    if stale.iter().any(|s| summary.contains(s)) {
+    let is_stale = |summary: &&str| stale.iter().any(|s| summary.contains(s));
+    // Of an atomic push the remote gives its reason beside the refs.
+    let raced = ["reference already exists", "but expected"];
+    let is_raced = |line: String| raced.iter().any(|s| line.contains(s));
+    if summaries.iter().any(is_stale) || remote_lines(&output.stderr).any(is_raced) {
         return Some(PushOutcome::Stale);
     }
-    let mut words = vec![summary.to_owned()];
+    // The refs that a refused one took along say nothing of their own.
+    let own = summaries.iter().find(|s| !s.contains("atomic push failed"));
+    let mut words = vec![(*own.unwrap_or(first)).to_owned()];
     words.extend(remote_lines(&output.stderr));
     Some(PushOutcome::Refused(words.join("\n")))
 }
@@ -220,7 +227,7 @@ fn remote_lines(stderr: &str) -> impl Iterator<Item = String> {
         .filter(|l| !l.is_empty())
 }
 
-fn whole_words(output: &Output) -> String {
+pub(super) fn whole_words(output: &Output) -> String {
     let words = output.stderr.trim();
     if words.is_empty() {
         "git said nothing".to_owned()
@@ -317,7 +324,7 @@ fn read_failure(what: &str, error: &RunError, advice: &str) -> PortError {
 }
 
 /// A write that ended without its answer may have happened.
-fn write_failure(what: &str, error: &RunError) -> PortError {
+pub(super) fn write_failure(what: &str, error: &RunError) -> PortError {
     match error {
         RunError::TimedOut { .. } => PortError::unknown(what, error.to_string()),
         RunError::NotStarted { .. } | RunError::Failed { .. } => {
@@ -326,7 +333,7 @@ fn write_failure(what: &str, error: &RunError) -> PortError {
     }
 }
 
-fn write_failure_of(what: &str, stderr: &str, words: String) -> PortError {
+pub(super) fn write_failure_of(what: &str, stderr: &str, words: String) -> PortError {
     match reach(stderr) {
         Reach::NotReached => PortError::unavailable(what, words, None),
         Reach::CutOff => PortError::unknown(what, words),

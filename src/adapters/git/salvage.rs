@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use crate::model::ids::{RefName, Sha};
+use crate::model::ids::{BranchName, RefName, Sha};
 use crate::ports::git::Push;
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::command::{Call, RunError};
+use super::place::{self, Place};
 use super::{CliGit, local};
 
 /// Who the rescue commit is from: the user's identity may be missing, and that must not lose work.
@@ -25,7 +26,7 @@ impl CliGit {
         path: &Path,
         admin: &Path,
         merged: Option<&Sha>,
-    ) -> PortResult<()> {
+    ) -> PortResult<Option<RefName>> {
         let what = format!("save the work in `{}`", path.display());
         let failed = |e: RunError| local(&what, &e);
         self.refuse_dirty_submodules(path, &what).await?;
@@ -47,17 +48,47 @@ impl CliGit {
                 .await
                 .map_err(failed)?,
             (Some(head), false) => head,
-            (None, false) => return Ok(()),
+            (None, false) => return Ok(None),
         };
         if dirty || self.is_unsaved(&tip, merged).await.map_err(failed)? {
-            self.keep(&what, path, &tip).await?;
+            return self.keep(&what, path, &tip).await.map(Some);
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Saves the work of a claim that is displaced, where it lies: of a worktree that is gone, the
+    /// branch's commits alone.
+    pub(super) async fn save_displaced(
+        &self,
+        path: &Path,
+        branch: &BranchName,
+    ) -> PortResult<Vec<RefName>> {
+        let what = format!("save the work on `{branch}`");
+        let common = self.common().await?;
+        let _turn = self.serial.turn(common).await?;
+        let place = place::look(path, common).map_err(|e| local(&what, &e))?;
+        let mut kept = Vec::new();
+        if let Place::Worktree { admin } = place {
+            kept.extend(self.salvage(path, &admin, None).await?);
+        }
+        let failed = |e: RunError| local(&what, &e);
+        let clone = self.settings.clone.clone();
+        let name = RefName::of_branch(branch);
+        let tip = self
+            .commit_of(&clone, name.as_str())
+            .await
+            .map_err(failed)?;
+        if let Some(tip) = tip
+            && self.is_unsaved(&tip, None).await.map_err(failed)?
+        {
+            kept.push(self.keep(&what, path, &tip).await?);
+        }
+        Ok(kept)
     }
 
     /// Keeps a commit under `refs/<namespace>/salvage/<name of the folder>/<time>-<commit>`, here and,
     /// if it can be, on the remote.
-    pub(super) async fn keep(&self, what: &str, path: &Path, tip: &Sha) -> PortResult<()> {
+    pub(super) async fn keep(&self, what: &str, path: &Path, tip: &Sha) -> PortResult<RefName> {
         let folder = path
             .file_name()
             .map_or_else(|| "work".into(), |n| n.to_string_lossy());
@@ -80,7 +111,7 @@ impl CliGit {
             // It is safe on this machine.
             Err(error) => tracing::warn!(%name, %error, "saved work on this machine only"),
         }
-        Ok(())
+        Ok(name)
     }
 
     /// Would the commit be lost if its branch went? Not if the remote has it, or an earlier rescue.

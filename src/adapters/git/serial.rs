@@ -22,6 +22,7 @@ const RETRY_EVERY: Duration = Duration::from_millis(25);
 pub(super) struct Serial {
     // Those of this process queue here, so that only one of them polls the file.
     queue: Mutex<()>,
+    file: &'static str,
     wait_max: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -34,9 +35,10 @@ pub(super) struct Turn<'a> {
 }
 
 impl Serial {
-    pub(super) fn new(wait_max: Duration, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(file: &'static str, wait_max: Duration, clock: Arc<dyn Clock>) -> Self {
         Self {
             queue: Mutex::new(()),
+            file,
             wait_max,
             clock,
         }
@@ -45,7 +47,7 @@ impl Serial {
     /// Waits for the turn. `common` is the clone's common git folder: all its worktrees, all homes.
     pub(super) async fn turn(&self, common: &Path) -> PortResult<Turn<'_>> {
         let queue = self.queue.lock().await;
-        let path = common.join("ghswarm.lock");
+        let path = common.join(self.file);
         let what = || format!("lock `{}`", path.display());
         // Never unlinked: whoever held the old file would not exclude who makes a new one.
         let file = File::options()

@@ -196,13 +196,14 @@ impl GraphqlError {
         )
     }
 
-    /// Says only that the issue of the question is none: not an error, an absence.
-    pub(super) fn is_missing_issue(&self) -> bool {
+    /// Says only that the issue or pull request of the question is none: not an error, an absence.
+    pub(super) fn is_missing_thing(&self) -> bool {
+        let is = |path: &Vec<Value>, what| path.iter().eq(["repository", what].iter());
         self.kind.as_deref() == Some("NOT_FOUND")
             && self
                 .path
                 .as_ref()
-                .is_some_and(|path| path.iter().eq(["repository", "issue"].iter()))
+                .is_some_and(|path| is(path, "issue") || is(path, "pullRequest"))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::model::lease::LeaseCommit;
 use crate::model::pr::{Mergeable, PrState, PullRequest, Review, ReviewDecision, ReviewState};
 
 use super::wire::{
-    WireActor, WireCheck, WireComment, WireEdit, WireEvent, WireIssue, WireLinked, WireLogin,
-    WirePr, WireReview, WireTarget,
+    WireActor, WireCheck, WireComment, WireEdit, WireEvent, WireIssue, WireIssueLine, WireLinked,
+    WireLogin, WirePr, WireReview, WireTarget,
 };
 
 /// An actor. A login we cannot read is like a deleted account: nobody trusts it.
@@ -139,20 +139,9 @@ pub(super) fn pull_request(
     reviews: Vec<WireReview>,
     checks: Vec<WireCheck>,
 ) -> Result<PullRequest, String> {
-    let state = match (wire.state.as_str(), wire.merge_commit, wire.merged_at) {
-        ("OPEN", ..) => PrState::Open,
-        ("CLOSED", ..) => PrState::Closed,
-        ("MERGED", Some(commit), Some(at)) => PrState::Merged {
-            commit: commit.oid,
-            at,
-        },
-        (word, ..) => {
-            return Err(format!(
-                "pull request #{} is {word} without its commit",
-                wire.number
-            ));
-        }
-    };
+    let state = pr_state(&wire.state, wire.merge_commit, wire.merged_at);
+    let state = state
+        .map_err(|word| format!("pull request #{} is {word} without its commit", wire.number))?;
     Ok(PullRequest {
         number: PrNumber(wire.number),
         state,
@@ -176,6 +165,46 @@ pub(super) fn pull_request(
         assignees: logins(wire.assignees.nodes)?,
         created_at: wire.created_at,
         url: wire.url,
+    })
+}
+
+/// The state; the error is a word that does not fit what stands beside it.
+pub(super) fn pr_state(
+    word: &str,
+    commit: Option<super::wire::WireOid>,
+    at: Option<Timestamp>,
+) -> Result<PrState, String> {
+    match (word, commit, at) {
+        ("OPEN", ..) => Ok(PrState::Open),
+        ("CLOSED", ..) => Ok(PrState::Closed),
+        ("MERGED", Some(commit), Some(at)) => Ok(PrState::Merged {
+            commit: commit.oid,
+            at,
+        }),
+        (word, ..) => Err(word.to_owned()),
+    }
+}
+
+/// A line of the board; its lists are read to the end by the caller.
+pub(super) fn board_issue(wire: WireIssueLine) -> Result<Issue, String> {
+    Ok(Issue {
+        number: IssueNumber(wire.number),
+        node_id: wire.id,
+        title: wire.title,
+        body: wire.body,
+        open: true,
+        labels: wire
+            .labels
+            .map(|labels| labels.nodes.into_iter().map(|label| label.name).collect())
+            .unwrap_or_default(),
+        assignees: logins(wire.assignees.nodes)?,
+        milestone: wire.milestone.map(|milestone| milestone.title),
+        author: wire.author.and_then(actor),
+        association: wire.author_association,
+        created_at: wire.created_at,
+        updated_at: wire.updated_at,
+        url: wire.url,
+        linked_prs: Vec::new(),
     })
 }
 

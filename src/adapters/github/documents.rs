@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use crate::model::ids::RefName;
 
-const FILES: [&str; 3] = [
+const FILES: [&str; 4] = [
     include_str!("look.graphql"),
     include_str!("pages.graphql"),
     include_str!("other.graphql"),
+    include_str!("board.graphql"),
 ];
 
 /// The document of one operation, with exactly the fragments it uses: GitHub refuses a document

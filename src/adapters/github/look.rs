@@ -22,13 +22,13 @@ use super::wire::{
 };
 
 /// Where the further pages of a list come from.
-struct Pages<'a> {
-    what: &'a str,
-    operation: &'static str,
+pub(super) struct Pages<'a> {
+    pub(super) what: &'a str,
+    pub(super) operation: &'static str,
     /// Variables besides the repository and the cursor.
-    variables: Value,
+    pub(super) variables: Value,
     /// The list in the answer's data.
-    pointer: &'static str,
+    pub(super) pointer: &'static str,
 }
 
 impl GitHubAdapter {
@@ -208,7 +208,7 @@ impl GitHubAdapter {
     }
 
     /// A list to its end, the first page being there.
-    async fn all_pages<T: DeserializeOwned + Send>(
+    pub(super) async fn all_pages<T: DeserializeOwned + Send>(
         &self,
         first: Connection<T>,
         pages: &Pages<'_>,
@@ -282,14 +282,13 @@ impl GitHubAdapter {
 }
 
 impl<T> Connection<T> {
-    fn empty() -> Self {
-        let page_info = super::wire::PageInfo {
-            has_next_page: false,
-            end_cursor: None,
-        };
+    pub(super) fn empty() -> Self {
         Self {
             nodes: Vec::new(),
-            page_info,
+            page_info: super::wire::PageInfo {
+                has_next_page: false,
+                end_cursor: None,
+            },
         }
     }
 }

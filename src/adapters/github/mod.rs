@@ -9,8 +9,10 @@ mod documents;
 mod facts;
 mod listing;
 mod look;
+mod overview;
 mod send;
 mod swap;
+mod ways;
 mod wire;
 mod write_state;
 mod writes;
@@ -31,13 +33,14 @@ use serde_json::Value;
 use crate::model::ids::{
     CommentId, IssueNumber, Login, PrNumber, RefName, RepoSlug, Sha, Timestamp,
 };
-use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
+use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome, Way};
 use crate::model::limits::{HTTP_CONNECT_TIMEOUT, HTTP_TIMEOUT};
 use crate::model::repo::{Permission, Repository};
 use crate::ports::clock::Clock;
 use crate::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
 };
+use crate::ports::ref_ways::RefPush;
 use crate::ports::{PortError, PortResult, Refusal};
 
 use address::Address;
@@ -84,20 +87,12 @@ impl GitHubSettings {
     }
 }
 
-/// How refs are swapped in this repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// GraphQL `updateRefs`: atomic over several refs.
-    GraphQl,
-    /// Single REST steps; a release leaves a tombstone.
-    Rest,
-}
-
 /// One repository on GitHub, through the network.
 pub struct GitHubAdapter {
     sender: Sender,
     slug: RepoSlug,
     way: Mutex<Way>,
+    push: OnceLock<Arc<dyn RefPush>>,
     node_id: OnceLock<String>,
     nodes: Mutex<NodeIds>,
 }
@@ -126,6 +121,7 @@ impl GitHubAdapter {
             sender,
             slug: settings.slug,
             way: Mutex::new(Way::GraphQl),
+            push: OnceLock::new(),
             node_id: OnceLock::new(),
             nodes: Mutex::default(),
         })
@@ -139,6 +135,11 @@ impl GitHubAdapter {
     /// How refs are swapped here.
     pub fn way(&self) -> Way {
         *self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives it the clone's way to move refs, without which there is no `Way::GitPush`.
+    pub fn push_refs_through(&self, push: Arc<dyn RefPush>) {
+        self.push.get_or_init(|| push);
     }
 
     /// Starts with a way that is known from before.
@@ -256,7 +257,10 @@ impl GitHub for GitHubAdapter {
     }
 
     async fn create_commit(&self, commit: &NewCommit) -> PortResult<(Sha, Timestamp)> {
-        self.new_commit(commit).await
+        match self.way() {
+            Way::GraphQl | Way::Rest => self.new_commit(commit).await,
+            Way::GitPush => self.commit_to_push(commit).await,
+        }
     }
 
     async fn swap_refs(&self, swaps: &[RefSwap]) -> PortResult<SwapOutcome> {

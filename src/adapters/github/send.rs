@@ -399,7 +399,7 @@ fn read_graphql<T: DeserializeOwned>(answer: &Answer) -> Result<(Timestamp, T), 
     let errors: Vec<GraphqlError> = envelope
         .errors
         .into_iter()
-        .filter(|error| !error.is_missing_issue())
+        .filter(|error| !error.is_missing_thing())
         .collect();
     if let Some(failure) = graphql_failure(&errors, &answer.headers) {
         return Err(failure);

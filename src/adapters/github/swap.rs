@@ -1,18 +1,18 @@
-//! Compare-and-swap of refs: GraphQL `updateRefs`, or single REST steps where a repository does not
-//! allow that (protocol.md, section 4). Nothing is ever moved from where the caller did not read it.
+//! Compare-and-swap of refs: GraphQL `updateRefs`, `git push` through the clone (`ways.rs`), or single
+//! REST steps where a repository does not allow the others (protocol.md, section 4). Nothing is ever moved from where the caller did not read it.
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::model::ids::{RefName, Sha, Timestamp};
-use crate::model::lease::{RefSwap, SwapOutcome};
+use crate::model::lease::{RefSwap, SwapOutcome, Way};
 use crate::ports::github::NewCommit;
 use crate::ports::{PortError, PortResult, Refusal};
 
+use super::GitHubAdapter;
 use super::address::ref_path;
 use super::send::{Kind, Query};
-use super::{GitHubAdapter, Way};
 
 /// A ref that a REST swap has moved, with what undoing needs.
 struct Moved {
@@ -46,44 +46,18 @@ struct RestRef {
 }
 
 impl GitHubAdapter {
+    /// Moves refs by the way that works here. Where GraphQL refuses without a reason that would hold for
+    /// REST too, REST is tried, and kept if it works.
     pub(super) async fn swap(&self, swaps: &[RefSwap]) -> PortResult<SwapOutcome> {
-        let swaps: Vec<RefSwap> = swaps
-            .iter()
-            .filter(|swap| swap.before != swap.after)
-            .cloned()
-            .collect();
-        if swaps.is_empty() {
+        let swaps = real(swaps);
+        let Some(what) = name_of(&swaps) else {
             return Ok(SwapOutcome::Swapped);
-        }
-        let what = format!("move `{}`", swaps[0].name);
-        if self.way() == Way::Rest {
-            return self.swap_rest(&what, &swaps).await;
-        }
-        let refused = match self.swap_graphql(&what, &swaps).await {
-            Ok(()) => return Ok(SwapOutcome::Swapped),
-            Err(error) => match error.refusal() {
-                Some(Refusal::Stale) => return Ok(SwapOutcome::Stale),
-                Some(
-                    Refusal::Forbidden
-                    | Refusal::NotFound
-                    | Refusal::Exists
-                    | Refusal::Invalid
-                    | Refusal::NoContentsWrite
-                    | Refusal::RefsRestricted,
-                ) => error,
-                Some(
-                    Refusal::Unauthorised
-                    | Refusal::RepositoryEmpty
-                    | Refusal::RepositoryArchived
-                    | Refusal::Local,
-                )
-                | None => return Err(error),
-            },
         };
-        // GitHub documents no word for a stale `updateRefs`, so the refs themselves are asked.
-        if !self.all_at_before(&what, &swaps).await? {
-            return Ok(SwapOutcome::Stale);
-        }
+        let way = self.way();
+        let refused = match self.swap_by_way(way, &what, &swaps).await {
+            Err(error) if way == Way::GraphQl && is_for_another_way(&error) => error,
+            answer => return answer,
+        };
         match self.swap_rest(&what, &swaps).await {
             Ok(outcome) => {
                 if outcome == SwapOutcome::Swapped {
@@ -91,11 +65,38 @@ impl GitHubAdapter {
                 }
                 Ok(outcome)
             }
-            Err(error) if error.refusal().is_some() => {
-                tracing::debug!(%refused, "neither way may move the ref");
+            Err(error) => {
+                tracing::debug!(%refused, %error, "neither way moved the ref");
                 Err(error)
             }
+        }
+    }
+
+    /// Moves refs by one way and no other.
+    pub(super) async fn swap_by_way(
+        &self,
+        way: Way,
+        what: &str,
+        swaps: &[RefSwap],
+    ) -> PortResult<SwapOutcome> {
+        let answer = match way {
+            Way::GraphQl => self.swap_graphql(what, swaps).await,
+            Way::GitPush => self.swap_push(what, swaps).await,
+            Way::Rest => return self.swap_rest(what, swaps).await,
+        };
+        match answer {
+            Err(error) if error.refusal() == Some(Refusal::Stale) => Ok(SwapOutcome::Stale),
+            // GitHub documents no word for a stale `updateRefs`, and a server's git has many for a
+            // push that came second, so the refs themselves are asked.
+            Err(error) if is_for_another_way(&error) => {
+                if self.all_at_before(what, swaps).await? {
+                    Err(error)
+                } else {
+                    Ok(SwapOutcome::Stale)
+                }
+            }
             Err(error) => Err(error),
+            Ok(()) => Ok(SwapOutcome::Swapped),
         }
     }
 
@@ -210,7 +211,12 @@ impl GitHubAdapter {
     }
 
     /// REST deletes without a condition, so there is a gap after the look; branches are ours alone.
-    async fn delete_ref(&self, what: &str, name: &RefName, before: &Sha) -> PortResult<()> {
+    pub(super) async fn delete_ref(
+        &self,
+        what: &str,
+        name: &RefName,
+        before: &Sha,
+    ) -> PortResult<()> {
         let found: PortResult<RestRef> = self
             .sender
             .json(&self.read(what, &self.path_of(name, "ref")))
@@ -297,6 +303,42 @@ impl GitHubAdapter {
     }
 }
 
+/// The swaps that change something.
+pub(super) fn real(swaps: &[RefSwap]) -> Vec<RefSwap> {
+    swaps
+        .iter()
+        .filter(|swap| swap.before != swap.after)
+        .cloned()
+        .collect()
+}
+
+/// What is being done, by the first ref.
+pub(super) fn name_of(swaps: &[RefSwap]) -> Option<String> {
+    swaps.first().map(|swap| format!("move `{}`", swap.name))
+}
+
+/// A refusal that may be the way's alone.
+fn is_for_another_way(error: &PortError) -> bool {
+    match error.refusal() {
+        Some(
+            Refusal::Forbidden
+            | Refusal::NotFound
+            | Refusal::Exists
+            | Refusal::Invalid
+            | Refusal::NoContentsWrite
+            | Refusal::RefsRestricted,
+        ) => true,
+        Some(
+            Refusal::Stale
+            | Refusal::Unauthorised
+            | Refusal::RepositoryEmpty
+            | Refusal::RepositoryArchived
+            | Refusal::Local,
+        )
+        | None => false,
+    }
+}
+
 fn is_branch(name: &RefName) -> bool {
     name.as_str().starts_with("refs/heads/")
 }
@@ -321,7 +363,7 @@ fn stale(error: PortError) -> PortError {
 }
 
 /// Names the refusal of a ref outside branches and tags: rules and some servers forbid those.
-fn restricted(error: PortError, name: &RefName) -> PortError {
+pub(super) fn restricted(error: PortError, name: &RefName) -> PortError {
     let outside = !is_branch(name) && !name.as_str().starts_with("refs/tags/");
     match error {
         PortError::Refused {

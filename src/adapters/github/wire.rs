@@ -191,6 +191,101 @@ pub(super) struct WireReview {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct BoardData {
+    pub repository: Option<WireBoard>,
+}
+
+/// A list that was not asked for is absent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireBoard {
+    pub default_branch_ref: Option<WireBase>,
+    #[serde(default)]
+    pub issues: Option<Connection<WireBoardIssue>>,
+    #[serde(default)]
+    pub pull_requests: Option<Connection<WireLinked>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireBoardIssue {
+    #[serde(flatten)]
+    pub issue: WireIssueLine,
+    pub comments: NewestComments,
+    pub closed_by_pull_requests_references: Option<Connection<WireLinked>>,
+    pub sub_issues_summary: WireSubIssues,
+}
+
+/// What the board needs of an issue, its lists apart.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireIssueLine {
+    pub id: String,
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub url: String,
+    pub author_association: Association,
+    pub author: Option<WireActor>,
+    pub milestone: Option<WireTitle>,
+    pub labels: Option<Connection<WireName>>,
+    pub assignees: Connection<WireLogin>,
+}
+
+/// The end of a list: what is older has to be read from its beginning.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewestComments {
+    pub nodes: Vec<WireComment>,
+    pub page_info: PageBefore,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageBefore {
+    pub has_previous_page: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireSubIssues {
+    pub total: u64,
+    pub completed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PrSummaryData {
+    pub repository: Option<WireSummaryOf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireSummaryOf {
+    pub database_id: u64,
+    pub pull_request: Option<WirePrSummary>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WirePrSummary {
+    pub number: u64,
+    pub state: String,
+    pub head_ref_name: BranchName,
+    pub head_repository: Option<WireRepositoryId>,
+    pub base_ref_name: BranchName,
+    pub merged_at: Option<Timestamp>,
+    pub merge_commit: Option<WireOid>,
+    pub closing_issues_references: Option<Connection<WireClosed>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireClosed {
+    pub number: u64,
+    pub repository: WireRepositoryId,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct WireRollup {
     pub contexts: Connection<WireCheck>,
 }

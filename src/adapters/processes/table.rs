@@ -2,14 +2,16 @@
 //!
 //! A process belongs to a run if it is in the command's process group, descends from the supervisor
 //! (which is the subreaper, so that a double fork does not get away), or carries the run's tag in
-//! its environment (which is how the next step finds what a dead supervisor left).
+//! its environment (which is how the next step finds what a dead supervisor left). What the supervisor
+//! started for its own sake does not.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::adapters::own;
 use crate::model::run::RunKey;
 use crate::ports::processes::Force;
 
@@ -58,9 +60,16 @@ pub(super) fn members(tag: &Tag, roots: &Roots) -> io::Result<Vec<Row>> {
     let rows = rows()?;
     let parents: HashMap<i32, i32> = rows.iter().map(|row| (row.pid, row.parent)).collect();
     let tagged = tagged(&rows, tag);
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let this = i32::try_from(std::process::id()).unwrap_or_default();
+    let of_ours = own::all();
+    let is_ours = |pid: i32| {
+        of_ours
+            .iter()
+            .any(|root| *root == pid || descends(&parents, pid, *root))
+    };
     let belongs = |row: &Row| {
-        row.pid != own
+        row.pid != this
+            && !is_ours(row.pid)
             && roots.supervisor != Some(row.pid)
             && (roots.group == Some(row.group)
                 || roots
@@ -106,15 +115,22 @@ pub(super) fn signal(members: &[Row], roots: &Roots, force: Force) {
     }
 }
 
-/// Takes away zombies that came to the subreaper, all but `but`, whose status is still wanted.
+/// Takes away zombies that came to the subreaper, all but `but` and our own children, whose status is
+/// still wanted.
 pub(super) fn reap_adopted(but: Option<i32>) {
     use rustix::process::{WaitOptions, waitpid};
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let this = i32::try_from(std::process::id()).unwrap_or_default();
+    let ours = own::all();
     for row in all_rows().unwrap_or_default() {
-        if row.zombie && row.row.parent == own && Some(row.row.pid) != but {
+        if is_adopted(&row, this, but, &ours) {
             let _ = waitpid(Pid::from_raw(row.row.pid), WaitOptions::NOHANG);
         }
     }
+}
+
+fn is_adopted(any: &AnyRow, this: i32, but: Option<i32>, ours: &BTreeSet<i32>) -> bool {
+    let pid = any.row.pid;
+    any.zombie && any.row.parent == this && Some(pid) != but && !ours.contains(&pid)
 }
 
 /// A row that may be a zombie.
@@ -245,29 +261,4 @@ pub(super) fn boot_id() -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_process_name_with_parentheses_does_not_shift_the_columns() {
-        let any = parse_stat(7, "7 (a) b (c)) S 3 5 5 0 -1").unwrap();
-        assert_eq!(
-            any.row,
-            Row {
-                pid: 7,
-                parent: 3,
-                group: 5
-            }
-        );
-        assert!(!any.zombie);
-    }
-
-    #[test]
-    fn a_grandchild_descends_and_a_circle_ends() {
-        let parents = HashMap::from([(4, 3), (3, 2), (9, 8), (8, 9)]);
-        assert!(descends(&parents, 4, 2));
-        assert!(!descends(&parents, 4, 7));
-        assert!(!descends(&parents, 9, 2));
-    }
-}
+mod tests;

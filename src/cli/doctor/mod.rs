@@ -1,7 +1,8 @@
 //! `doctor`: looks at everything a run needs before it is needed. It says what was looked at and no
-//! more; `--fix` creates labels and changes nothing else.
+//! more; `--fix` creates labels, `--probe` moves throwaway refs, and neither changes anything else.
 
 mod local;
+mod probe;
 mod remote;
 mod sandboxes;
 
@@ -73,6 +74,9 @@ pub async fn doctor(
     args: &Args,
     options: &DoctorOptions,
 ) -> Result<ExitCode, CommandError> {
+    if options.probe {
+        return probe::probe(env, args, options).await;
+    }
     // Without a configuration there is nothing else to look at: its own error says everything.
     let config = wiring::load_config(env, args.config.as_deref())?;
     let repositories = select::all(&config, options.repository.as_deref())?;

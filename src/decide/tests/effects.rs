@@ -172,6 +172,23 @@ fn open_pr() {
 }
 
 #[test]
+fn assign_pr() {
+    let given = in_phase(Phase::CreatePr)
+        .worktree()
+        .pushed()
+        .pr(|pr| pr.assignees.clear())
+        .claimed()
+        .with(|given| given.issue().assignees = vec![login("op")]);
+    check(&given, "assign pull request: the claim is to be seen");
+    // What people change later is theirs.
+    let later = in_phase(Phase::WaitCi)
+        .pr(|pr| pr.assignees.clear())
+        .claimed()
+        .with(|given| given.issue().assignees = vec![login("op")]);
+    check(&later, "merge: green and approved");
+}
+
+#[test]
 fn merge() {
     let given = in_phase(Phase::WaitCi).pr(|_| {}).claimed();
     check(&given, "merge: green and approved");

@@ -11,7 +11,7 @@ use crate::decide::view::View;
 use crate::decide::{Decision, Order, Policy, Snapshot, decide};
 use crate::model::body::{BodyChange, rewrite};
 use crate::model::checks::CheckOutcome;
-use crate::model::claim::ClaimRecord;
+use crate::model::claim::{ByHand, ClaimRecord, HandStage};
 use crate::model::comment::{LockBy, LockMarker, render_lock, render_mirrored_state, render_run};
 use crate::model::ids::{
     BranchName, ClaimId, CommentId, Epoch, IssueNumber, PrNumber, RefName, RepoId, Timestamp,
@@ -114,6 +114,7 @@ pub(super) fn snapshot() -> Given {
         lease_first_seen: None,
         slot_owners: BTreeMap::new(),
         slot_owners_known: false,
+        leads: BTreeMap::new(),
         trouble: None,
         order: Order::default(),
     };
@@ -219,8 +220,25 @@ impl Given {
             worktree: PathBuf::from("/trees/issue-42"),
             at: self.now(),
             lease_oid: None,
+            hand: None,
         });
         self
+    }
+
+    /// A claim by hand of this home, so many hours old, whose lease ran out if it could.
+    pub(super) fn by_hand(mut self, hours: u64) -> Self {
+        self = self.recorded();
+        let at = self.now() - Duration::from_secs(hours * 3600);
+        if let Some(record) = self.seen.local.claim.as_mut() {
+            record.at = at;
+            record.hand = Some(ByHand {
+                stage: HandStage::Held,
+                assigned: true,
+                lead: None,
+                displaced: None,
+            });
+        }
+        self.lease(OUR_CLAIM, 200, hours * 60)
     }
 
     /// Somebody's lease on the issue.
@@ -443,6 +461,12 @@ impl Given {
 
     pub(super) fn decide(&self) -> Decision {
         decide(&self.rendered(), &self.policy, self.now())
+    }
+
+    /// Asks the view.
+    pub(super) fn view_of<T>(&self, ask: impl FnOnce(&View<'_>) -> T) -> T {
+        let seen = self.rendered();
+        ask(&View::of(&seen, &self.policy, self.now()).unwrap())
     }
 
     /// The state that counts, and its phase.

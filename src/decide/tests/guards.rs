@@ -76,6 +76,7 @@ fn explain_lists_the_guards_in_their_order() {
     let (reports, _) = explain(&given.rendered(), &given.policy, given.now());
     let names: Vec<_> = reports.iter().map(|report| report.guard.name).collect();
     let order = [
+        "by hand",
         "version",
         "claim",
         "strays",

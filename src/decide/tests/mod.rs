@@ -5,6 +5,7 @@ mod effects;
 mod forged_worlds;
 mod given;
 mod guards;
+mod markers;
 mod orders;
 mod parts;
 mod phases;

@@ -168,8 +168,36 @@ fn claimed_by_comment() {
     let given = snapshot().comment("bob", &render_lock(&marker, "claude-lock"));
     check(
         &given,
-        "wait: claimed by @bob in https://github.com/octo/demo/issues/42#1000",
+        "wait: claimed by @bob since 2026-01-02 12:00 UTC in \
+         https://github.com/octo/demo/issues/42#1000",
     );
+}
+
+#[test]
+fn claimed_by_hand() {
+    let held = "wait: claimed by hand on this machine since 2026-01-02 12:00 UTC, worktree \
+                `/trees/issue-42`";
+    check(&snapshot().by_hand(0), held);
+    // Not even an issue that is closed, held or not managed: its lease would be released.
+    check(&snapshot().by_hand(0).labels(&[]), held);
+    check(&snapshot().by_hand(0).labels(&["do-not-dispatch"]), held);
+    let closed = snapshot().with(|given| given.issue().open = false);
+    check(&closed.by_hand(0), held);
+}
+
+#[test]
+fn hand_claim_stale() {
+    let old = snapshot().by_hand(25);
+    let stale = "drop claim: the claim by hand of 2026-01-01 11:00 UTC is stale: no pull request is \
+                 open";
+    check(&old, stale);
+    assert_eq!(
+        snapshot().by_hand(23).decide().why().code(),
+        "claimed_by_hand"
+    );
+    assert_eq!(old.pr(|_| {}).decide().why().code(), "claimed_by_hand");
+    let lost = snapshot().by_hand(1).lease(OTHER_CLAIM, 300, 1);
+    check(&lost, "drop claim: another claim holds the lease");
 }
 
 #[test]

@@ -79,6 +79,11 @@ impl Given {
                 self.push(&RefName::of_branch(branch), sha);
             }
             Effect::OpenPr { .. } => self.open_pr(),
+            Effect::AssignPr(_) => {
+                for pr in &mut self.seen.look.prs {
+                    pr.assignees.push(self.seen.repo.operator.clone());
+                }
+            }
             Effect::Merge { head, .. } => self.merge(head),
             Effect::DeleteRefs(refs) => {
                 for (name, _) in refs {
@@ -111,6 +116,7 @@ impl Given {
             worktree: PathBuf::from("/trees/issue-42"),
             at: now,
             lease_oid: None,
+            hand: None,
         });
     }
 

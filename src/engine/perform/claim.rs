@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::decide::Snapshot;
 use crate::decide::effect::ClaimPlan;
 use crate::decide::view::View;
-use crate::model::claim::ClaimRecord;
-use crate::model::ids::{ClaimId, RefName, Sha};
+use crate::model::claim::{ByHand, ClaimRecord};
+use crate::model::ids::{BranchName, ClaimId, IssueNumber, RefName, Sha};
 use crate::model::lease::{ClaimProof, LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
 use crate::model::run::RunLease;
 use crate::ports::github::NewCommit;
@@ -16,14 +16,69 @@ use super::super::renew::{IfMissing, RenewOutcome, renew};
 use super::super::settings::RepoEngine;
 use super::{Performed, stale};
 
+/// On what terms a lease is taken.
+pub(in crate::engine) struct Terms {
+    /// `loop` or `manual`.
+    pub(in crate::engine) by: &'static str,
+    /// How long it lives without a renewal.
+    pub(in crate::engine) ttl: Duration,
+    /// The branch of the work.
+    pub(in crate::engine) branch: BranchName,
+    /// What makes it a claim by hand.
+    pub(in crate::engine) hand: Option<ByHand>,
+}
+
+impl Terms {
+    fn lead(&self) -> Option<IssueNumber> {
+        self.hand.as_ref().and_then(|hand| hand.lead)
+    }
+}
+
+/// Whose the lease is after a compare-and-swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Taken {
+    Won,
+    Lost,
+}
+
 impl RepoEngine {
     pub(super) async fn perform_claim(
         &self,
         seen: &Snapshot,
         plan: &ClaimPlan,
     ) -> PortResult<Performed> {
-        let record = self.claim_locally(seen, plan)?;
-        let message = self.lease_message(&record, plan);
+        let terms = Terms {
+            by: "loop",
+            ttl: self.policy.lease_ttl,
+            branch: self.branch(seen)?,
+            hand: None,
+        };
+        self.take_lease(seen, plan, &terms).await?;
+        Ok(Performed::LookAgain)
+    }
+
+    /// `run.json`, then the lease. A loser writes nothing at all, and its local half goes too.
+    pub(in crate::engine) async fn take_lease(
+        &self,
+        seen: &Snapshot,
+        plan: &ClaimPlan,
+        terms: &Terms,
+    ) -> PortResult<Taken> {
+        let record = self.claim_locally(seen, plan, terms)?;
+        let taken = self.swap_lease(&record, plan, terms).await?;
+        if taken == Taken::Lost {
+            self.world.folders.remove_claim(record.issue)?;
+        }
+        Ok(taken)
+    }
+
+    /// The lease for a claim whose local half is there.
+    pub(in crate::engine) async fn swap_lease(
+        &self,
+        record: &ClaimRecord,
+        plan: &ClaimPlan,
+        terms: &Terms,
+    ) -> PortResult<Taken> {
         let parents = plan
             .from
             .iter()
@@ -31,37 +86,32 @@ impl RepoEngine {
             .map(|commit| commit.oid.clone())
             .collect();
         let commit = NewCommit {
-            message: message.render(),
+            message: self.lease_message(record, plan, terms).render(),
             tree: plan.tree.clone(),
             parents,
         };
         let (oid, _) = self.world.github.create_commit(&commit).await?;
-        let swaps = claim_swaps(&self.issue_ref(&record)?, plan, &oid);
-        match self.world.github.swap_refs(&swaps).await? {
-            SwapOutcome::Swapped => Ok(Performed::LookAgain),
-            SwapOutcome::Stale => {
-                // The look may have been older than our own swap: then the lease is ours.
-                let name = self.issue_ref(&record)?;
-                let (_, now) = self
-                    .world
-                    .github
-                    .read_leases(std::slice::from_ref(&name))
-                    .await?;
-                let ours = now.get(&name);
-                if ours.is_some_and(|c| ClaimProof::verify(c, &record.claim).is_some()) {
-                    return Ok(Performed::LookAgain);
-                }
-                // A loser writes nothing at all, and its local half goes too.
-                self.world.folders.remove_claim(record.issue)?;
-                Ok(Performed::LookAgain)
-            }
+        let name = self.issue_ref(record)?;
+        let swaps = claim_swaps(&name, plan, &oid);
+        if self.world.github.swap_refs(&swaps).await? == SwapOutcome::Swapped {
+            return Ok(Taken::Won);
         }
+        // The look may have been older than our own swap: then the lease is ours.
+        let names = std::slice::from_ref(&name);
+        let (_, now) = self.world.github.read_leases(names).await?;
+        let ours = now.get(&name);
+        let won = ours.is_some_and(|c| ClaimProof::verify(c, &record.claim).is_some());
+        Ok(if won { Taken::Won } else { Taken::Lost })
     }
 
     /// `run.json`: created exclusively; one whose lease never came is used again.
-    fn claim_locally(&self, seen: &Snapshot, plan: &ClaimPlan) -> PortResult<ClaimRecord> {
+    fn claim_locally(
+        &self,
+        seen: &Snapshot,
+        plan: &ClaimPlan,
+        terms: &Terms,
+    ) -> PortResult<ClaimRecord> {
         let issue = Self::number(seen)?;
-        let branch = self.branch(seen)?;
         let earlier = seen.local.claim.as_ref().map(|record| record.claim.clone());
         let fresh = || ClaimId::new(format!("c-{}", (self.world.random)()));
         let claim = match earlier.clone() {
@@ -75,10 +125,11 @@ impl RepoEngine {
             issue,
             claim,
             epoch: plan.epoch,
-            branch,
-            worktree: self.worktree_path(issue),
+            branch: terms.branch.clone(),
+            worktree: self.worktree_path(terms.lead().unwrap_or(issue)),
             at: seen.look.at,
             lease_oid: None,
+            hand: terms.hand.clone(),
         };
         if earlier.is_some() {
             self.world.folders.replace_claim(&record)?;
@@ -91,10 +142,14 @@ impl RepoEngine {
         Ok(record)
     }
 
-    fn lease_message(&self, record: &ClaimRecord, plan: &ClaimPlan) -> LeaseMessage {
-        let ttl = self.policy.lease_ttl;
-        let whole_minutes = ttl.as_millis().is_multiple_of(60_000);
-        let millis = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+    pub(in crate::engine) fn lease_message(
+        &self,
+        record: &ClaimRecord,
+        plan: &ClaimPlan,
+        terms: &Terms,
+    ) -> LeaseMessage {
+        let whole_minutes = terms.ttl.as_millis().is_multiple_of(60_000);
+        let millis = u64::try_from(terms.ttl.as_millis()).unwrap_or(u64::MAX);
         LeaseMessage {
             v: 1,
             issue: record.issue,
@@ -104,7 +159,7 @@ impl RepoEngine {
             claim: Some(record.claim.clone()),
             n: Some((self.world.random)()),
             epoch: Some(plan.epoch),
-            by: Some("loop".to_owned()),
+            by: Some(terms.by.to_owned()),
             host: Some(self.settings.host.clone()),
             pid: Some(self.settings.pid),
             agent: None,
@@ -163,7 +218,10 @@ impl RepoEngine {
         Ok(Performed::same(seen))
     }
 
-    pub(super) async fn perform_release(&self, seen: &Snapshot) -> PortResult<Performed> {
+    pub(in crate::engine) async fn perform_release(
+        &self,
+        seen: &Snapshot,
+    ) -> PortResult<Performed> {
         let record = Self::record(seen)?;
         // First, so that no supervisor renews what is being given back.
         self.world.runs.relieve(record.issue)?;
@@ -192,14 +250,14 @@ impl RepoEngine {
         }
     }
 
-    fn issue_ref(&self, record: &ClaimRecord) -> PortResult<RefName> {
+    pub(in crate::engine) fn issue_ref(&self, record: &ClaimRecord) -> PortResult<RefName> {
         self.policy
             .issue_ref(record.issue)
             .ok_or_else(|| stale("claim the issue", "the lease namespace makes no ref name"))
     }
 
     /// The branch of the work: the state's, else the configured one.
-    pub(super) fn branch(&self, seen: &Snapshot) -> PortResult<crate::model::ids::BranchName> {
+    pub(super) fn branch(&self, seen: &Snapshot) -> PortResult<BranchName> {
         View::of(seen, &self.policy, seen.look.at)
             .map(|view| view.branch.clone())
             .map_err(|_| stale("name the branch", "the issue is gone"))

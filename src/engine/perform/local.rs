@@ -56,7 +56,7 @@ impl RepoEngine {
     }
 
     /// Asks, and waits for as long as a step may: the next look should see the end.
-    pub(super) async fn perform_stop(
+    pub(in crate::engine) async fn perform_stop(
         &self,
         seen: &Snapshot,
         key: &RunKey,

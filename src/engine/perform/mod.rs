@@ -1,6 +1,6 @@
 //! Performs one effect. What is done, refused and lost is described at `decide::Effect`.
 
-mod claim;
+pub(super) mod claim;
 mod local;
 mod publish;
 mod run_spec;
@@ -81,6 +81,7 @@ impl RepoEngine {
                 self.perform_push(seen, &to, sha, expected.as_ref()).await
             }
             Effect::OpenPr { branch } => self.perform_open_pr(seen, branch).await,
+            Effect::AssignPr(pr) => self.perform_assign_pr(seen, *pr).await,
             Effect::Merge { pr, head } => self.perform_merge(seen, *pr, head).await,
             Effect::DeleteRefs(refs) => self.perform_delete_refs(seen, refs).await,
             Effect::RemoveWorktree { merged } => {
@@ -114,7 +115,7 @@ impl RepoEngine {
         Self::issue(seen).map(|issue| issue.number)
     }
 
-    fn redact(&self, text: &str) -> String {
+    pub(super) fn redact(&self, text: &str) -> String {
         self.settings.redactor.redact(text)
     }
 }

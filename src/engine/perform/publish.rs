@@ -72,6 +72,25 @@ impl RepoEngine {
         Ok(Performed::LookAgain)
     }
 
+    pub(super) async fn perform_assign_pr(
+        &self,
+        seen: &Snapshot,
+        pr: PrNumber,
+    ) -> PortResult<Performed> {
+        let proof = self.proof(seen)?;
+        let operator = &seen.repo.operator;
+        self.world
+            .github
+            .add_assignee(&proof, pr.0, operator)
+            .await?;
+        Ok(Performed::noted(seen, |look| {
+            let found = look.prs.iter_mut().find(|one| one.number == pr);
+            if let Some(found) = found {
+                found.assignees.push(operator.clone());
+            }
+        }))
+    }
+
     pub(super) async fn perform_merge(
         &self,
         seen: &Snapshot,

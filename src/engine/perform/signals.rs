@@ -27,9 +27,11 @@ impl RepoEngine {
         let github = &self.world.github;
         let mut look = seen.look.clone();
         if let Some(notice) = &signals.reclaim {
-            let text = self.redact(&comments::reclaim(notice));
-            let id = github.create_comment(&proof, issue.0, &text).await?;
-            note_comment(&mut look, seen, id, text);
+            if !notice.said {
+                let text = self.redact(&comments::reclaim(notice));
+                let id = github.create_comment(&proof, issue.0, &text).await?;
+                note_comment(&mut look, seen, id, text);
+            }
             for login in &notice.unassign {
                 github.remove_assignee(&proof, issue.0, login).await?;
             }

@@ -23,7 +23,7 @@ fn bad(error: &crate::model::ids::IdError) -> SimError {
     SimError::invalid(error.to_string())
 }
 
-fn sha(text: &str) -> SimResult<Sha> {
+pub(crate) fn sha(text: &str) -> SimResult<Sha> {
     Sha::new(text).map_err(|error| bad(&error))
 }
 
@@ -139,7 +139,7 @@ impl World {
         Ok(found)
     }
 
-    fn issue_noun(&self, ctx: &Ctx<'_>, issue: &model::Issue) -> SimResult<Issue> {
+    pub(crate) fn issue_noun(&self, ctx: &Ctx<'_>, issue: &model::Issue) -> SimResult<Issue> {
         Ok(Issue {
             number: IssueNumber(issue.number),
             node_id: issue.node_id(),
@@ -206,7 +206,7 @@ impl World {
         Ok(())
     }
 
-    fn comment_noun(
+    pub(crate) fn comment_noun(
         &self,
         ctx: &Ctx<'_>,
         issue: &model::Issue,

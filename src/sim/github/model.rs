@@ -237,6 +237,10 @@ pub enum Ban {
     UpdateRefs,
     /// Refs outside `refs/heads` and `refs/tags` may not be written.
     OtherRefs,
+    /// git's transport takes no pushes; GitHub's API still writes.
+    Pushes,
+    /// REST may not write refs and commits; GraphQL and git may.
+    RestRefs,
     /// GraphQL may not change issues and comments; REST may.
     IssueMutations,
 }

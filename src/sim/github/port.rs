@@ -69,7 +69,7 @@ impl SimGitHub {
         self.after((op, status_of(&answer)), what, fault.as_ref(), answer)
     }
 
-    async fn tell<T: Send>(
+    pub(super) async fn tell<T: Send>(
         &self,
         op: Op,
         what: String,

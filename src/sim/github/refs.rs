@@ -28,6 +28,15 @@ impl World {
         repo_git::move_refs(&repo.path, moves)
     }
 
+    /// May REST's verbs touch refs here?
+    pub(crate) fn may_write_refs_by_rest(&self, ctx: &Ctx<'_>) -> SimResult<()> {
+        if self.may_push(ctx)?.bans.contains(&Ban::RestRefs) {
+            let words = "Resource not accessible by integration";
+            return Err(SimError::new(403, Refusal::NoContentsWrite, words));
+        }
+        Ok(())
+    }
+
     /// `POST git/refs`.
     pub(crate) fn create_ref(&self, ctx: &Ctx<'_>, name: &str, sha: &str) -> SimResult<()> {
         self.may_push(ctx)?;

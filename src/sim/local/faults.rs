@@ -13,6 +13,10 @@ pub enum LocalOp {
     ReplaceClaim,
     /// `run.json` is removed.
     RemoveClaim,
+    /// A displaced claim is moved aside.
+    Supersede,
+    /// A displaced claim's work is saved.
+    Salvage,
     /// A worktree is made.
     AddWorktree,
     /// A worktree is removed.

@@ -1,5 +1,7 @@
 //! Issue folders in memory.
 
+use std::path::PathBuf;
+
 use crate::model::claim::ClaimRecord;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::ports::folders::{Folders, StepGuard};
@@ -92,6 +94,18 @@ impl Folders for SimFolders {
                 state.claims.remove(&issue);
                 Ok(())
             })
+    }
+
+    fn supersede(&self, issue: IssueNumber, now: Timestamp) -> PortResult<PathBuf> {
+        let stamp = now.format("%Y%m%dT%H%M%S%3fZ");
+        let what = "archive the claim";
+        self.home.write(LocalOp::Supersede, what, |state| {
+            let claim = state.claims.remove(&issue);
+            state.superseded.extend(claim);
+            Ok(PathBuf::from(format!(
+                "/sim/issue-{issue}/superseded/{stamp}"
+            )))
+        })
     }
 
     fn first_seen(&self, issue: IssueNumber, oid: &str, now: Timestamp) -> PortResult<Timestamp> {

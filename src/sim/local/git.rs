@@ -256,6 +256,31 @@ impl Git for SimGit {
             })
     }
 
+    async fn salvage(&self, path: &Path, branch: &BranchName) -> PortResult<Vec<RefName>> {
+        let what = "save the work of a displaced claim";
+        self.home.write(LocalOp::Salvage, what, |state| {
+            let mut tips = Vec::new();
+            if let Some(tree) = state.worktrees.get(path).cloned() {
+                // A commit beside branch and worktree, which stay as they are.
+                let changes = real_changes(self.objects(), &tree).map_err(|e| e.at(what))?;
+                if !changes.is_empty() {
+                    let at = self.home.clock.now();
+                    let made = self.objects().commit(&tree.head, &changes, what, at);
+                    tips.push(made.map_err(|e| e.at(what))?);
+                }
+            }
+            if let (true, Some(tip)) = (tips.is_empty(), state.branches.get(branch))
+                && !self.objects().is_pushed(tip).map_err(|e| e.at(what))?
+            {
+                tips.push(tip.clone());
+            }
+            let name = |tip: &Sha| RefName::new(format!("refs/leases/salvage/{}", tip.short()));
+            let names = tips.iter().filter_map(|tip| name(tip).ok()).collect();
+            state.salvaged.extend(tips);
+            Ok(names)
+        })
+    }
+
     async fn contains(&self, path: &Path, commit: &Sha) -> PortResult<bool> {
         let what = "look for a commit";
         self.home.read(what, |state| {

@@ -25,6 +25,7 @@ use super::stores::{MemEvents, MemMemory};
 pub(super) struct State {
     pub(super) claims: BTreeMap<IssueNumber, ClaimRecord>,
     pub(super) damaged_claims: BTreeSet<IssueNumber>,
+    pub(super) superseded: Vec<ClaimRecord>,
     pub(super) first_seen: BTreeMap<(IssueNumber, String), Timestamp>,
     /// Locked issues, each with the number of the lock: an old guard must not free a new lock.
     pub(super) locks: BTreeMap<IssueNumber, u64>,
@@ -158,6 +159,16 @@ impl SimHome {
                 .map(|run| run.key().clone())
                 .collect()
         })
+    }
+
+    /// Somebody removes a worktree's folder by hand; its branch stays.
+    pub fn lose_worktree(&self, path: &Path) {
+        self.with(|state| state.worktrees.remove(path));
+    }
+
+    /// The claims that were moved aside.
+    pub fn superseded(&self) -> Vec<ClaimRecord> {
+        self.with(|state| state.superseded.clone())
     }
 
     /// How many runs were ever started here.

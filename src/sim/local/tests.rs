@@ -71,6 +71,7 @@ fn record() -> ClaimRecord {
         worktree: place(),
         at: start(),
         lease_oid: None,
+        hand: None,
     }
 }
 

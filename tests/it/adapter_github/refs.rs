@@ -1,8 +1,7 @@
 //! Compare-and-swap of refs, by GraphQL and by REST.
 
-use ghswarm::adapters::github::Way;
 use ghswarm::model::ids::RefName;
-use ghswarm::model::lease::{RefSwap, SwapOutcome};
+use ghswarm::model::lease::{RefSwap, SwapOutcome, Way};
 use ghswarm::ports::github::GitHub;
 use ghswarm::ports::{PortError, Refusal};
 use serde_json::{Value, json};

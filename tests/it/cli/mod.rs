@@ -2,6 +2,7 @@
 //!
 //! What differs from run to run (folders, ports, times, commits) is replaced by a word in brackets.
 
+mod claims;
 mod configuration;
 mod issues;
 mod mutex;
@@ -22,6 +23,8 @@ use serde_json::Value;
 struct Machine {
     home: tempfile::TempDir,
     env: Vec<(String, String)>,
+    /// The working directory; `None`: the test's.
+    dir: Option<PathBuf>,
     names: Vec<(String, &'static str)>,
 }
 
@@ -32,6 +35,7 @@ impl Machine {
         Self {
             home,
             env: Vec::new(),
+            dir: None,
             names,
         }
     }
@@ -64,6 +68,9 @@ impl Machine {
             .env("TMPDIR", self.home.path())
             .envs(self.env.iter().cloned())
             .stdin(Stdio::null());
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
         command
     }
 

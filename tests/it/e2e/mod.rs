@@ -9,11 +9,13 @@
 )]
 
 mod agents;
+mod claim_race;
 pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
 mod planted;
+mod probe;
 mod proxy;
 mod race;
 mod requests;

@@ -233,6 +233,8 @@ fn a_manual_claim_is_respected_until_it_is_stale() {
     assert_eq!(world.a().why(issue), "claimed_by_comment");
     assert_eq!(world.laws.effects(), 0);
     world.minutes(24 * 60 + 1).ci_is_green().settle();
+    let said = world.reads(issue, "Reclaiming stale lock");
+    assert!(said.contains("bob"), "{said}");
     world.expect_done(issue);
 }
 

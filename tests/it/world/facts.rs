@@ -36,6 +36,16 @@ impl World {
             .expect("a checkpoint with a state")
     }
 
+    /// The state in the newest checkpoint of the loop's, whatever was claimed by hand since.
+    pub(crate) fn mirrored_by_loop(&self, issue: u64) -> IssueState {
+        let comments = self.issue(issue).comments;
+        let mut checkpoints = comments
+            .iter()
+            .filter_map(|c| parse_checkpoint(&c.body, "claude-lock"));
+        let found = checkpoints.find(|checkpoint| checkpoint.state.is_some());
+        found.and_then(|checkpoint| checkpoint.state).unwrap()
+    }
+
     /// Why it is blocked, in body and checkpoint's words.
     pub(crate) fn blocked(&self, issue: u64) -> Option<BlockedReason> {
         self.state(issue).blocked_reason

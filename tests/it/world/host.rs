@@ -26,6 +26,7 @@ pub(crate) struct Host {
     /// GitHub as this home sees it.
     pub(crate) door: Arc<Door>,
     name: String,
+    operator: String,
     port: SimGitHub,
     laws: Arc<Laws>,
     rules: Rules,
@@ -85,6 +86,7 @@ impl Host {
             home,
             door,
             name: name.to_owned(),
+            operator: operator.to_owned(),
             port,
             laws,
             rules: world.rules.clone(),
@@ -146,6 +148,16 @@ impl Host {
         self.engine()
             .cycle(&Reports(Arc::clone(&self.reports)))
             .await
+    }
+
+    /// GitHub without the door: what a command reads of the repository at large.
+    pub(crate) fn port(&self) -> &SimGitHub {
+        &self.port
+    }
+
+    /// Whose token it is.
+    pub(crate) fn operator(&self) -> &str {
+        &self.operator
     }
 
     /// Steps one issue, with what a person typed.

@@ -192,7 +192,7 @@ fn only_a_missing_issue_is_an_absence() {
         let error = json!({ "type": "NOT_FOUND", "path": path, "message": "m" });
         serde_json::from_value::<GraphqlError>(error)
             .unwrap()
-            .is_missing_issue()
+            .is_missing_thing()
     };
     assert!(missing(json!(["repository", "issue"])));
     assert!(!missing(json!(["repository"])));

@@ -6,7 +6,11 @@ use apollo_compiler::{ExecutableDocument, Schema};
 use super::document;
 use crate::model::ids::RefName;
 
-const OPERATIONS: [&str; 13] = [
+const OPERATIONS: [&str; 17] = [
+    "Board",
+    "BoardIssuesPage",
+    "BoardPrsPage",
+    "PrSummary",
     "Look",
     "Facts",
     "SwapRefs",

@@ -10,7 +10,7 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use super::super::Sim;
 use super::super::error::SimResult;
 use super::super::faults::{Fault, Op};
-use super::super::model::Access;
+use super::super::model::{Access, Ban};
 use super::call::login_of;
 use super::{Incoming, Met, Record, before, cut, plain};
 
@@ -81,11 +81,11 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
         let repo = world.repo(&target.key)?;
         Ok((
             repo.path.clone(),
-            repo.archived,
+            repo.archived || repo.bans.contains(&Ban::Pushes),
             world.access(&target.key, &login),
         ))
     });
-    let Ok((path, archived, access)) = found else {
+    let Ok((path, closed, access)) = found else {
         return plain(StatusCode::NOT_FOUND);
     };
     let wanted = if target.push {
@@ -93,7 +93,7 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
     } else {
         Access::Read
     };
-    if access < wanted || (target.push && archived) {
+    if access < wanted || (target.push && closed) {
         return if login.is_empty() {
             ask_for_token()
         } else {

@@ -9,6 +9,7 @@ use super::super::model::{Access, Repo};
 use super::super::repo_git;
 use super::super::world::{Ctx, World};
 use super::call::{Call, Reply};
+use super::graphql_board as board;
 use super::graphql_nodes as nodes;
 use super::json::time;
 use crate::ports::Refusal;
@@ -16,6 +17,7 @@ use crate::ports::Refusal;
 pub(crate) fn op_of(name: &str) -> Op {
     match name {
         "Look" => Op::Look,
+        "Board" | "PrSummary" => Op::Read,
         "Facts" => Op::Facts,
         "Leases" | "LeaseRefs" => Op::Leases,
         "SwapRefs" => Op::SwapRefs,
@@ -82,6 +84,8 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
     question.key = format!("{}/{}", part("owner"), repo.unwrap_or_default()).to_lowercase();
     let done = match name {
         "Look" => look(&question),
+        "Board" | "BoardIssuesPage" | "BoardPrsPage" => board::board(&question, name),
+        "PrSummary" => board::pr_summary(&question),
         "Facts" => facts(&question),
         "Leases" => leases(&question),
         "LeaseRefs" => lease_refs(&question),
@@ -109,7 +113,7 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
 }
 
 /// An answer with one error.
-fn failed(data: &Value, error: &SimError, words: &str, path: &Value) -> Reply {
+pub(crate) fn failed(data: &Value, error: &SimError, words: &str, path: &Value) -> Reply {
     let errors = [error_entry(error, words, path)];
     Reply::new(200, json!({ "data": data, "errors": errors }))
 }
@@ -154,7 +158,7 @@ fn issue_state(question: &Question<'_>) -> SimResult<Reply> {
     })))
 }
 
-fn good(repository: &Value) -> Reply {
+pub(crate) fn good(repository: &Value) -> Reply {
     Reply::new(200, json!({ "data": { "repository": repository } }))
 }
 
@@ -239,7 +243,7 @@ fn lease_refs(question: &Question<'_>) -> SimResult<Reply> {
 }
 
 /// A branch with its commit's tree.
-fn base(repo: &Repo, sha: &str) -> SimResult<Value> {
+pub(crate) fn base(repo: &Repo, sha: &str) -> SimResult<Value> {
     let tree = repo_git::commit(&repo.path, sha)?.map(|commit| json!({ "oid": commit.tree }));
     Ok(json!({ "target": { "oid": sha, "tree": tree } }))
 }

@@ -88,19 +88,23 @@ pub(crate) fn linked(
 ) -> SimResult<Value> {
     let world = question.world;
     let linked = world.linked_prs(&question.key, issue.number)?.into_iter();
-    let node = |(found, pr): (&Issue, &Pr)| {
-        json!({
-            "number": found.number,
-            "url": world.web_url(&question.key, found),
-            "headRefName": pr.head_ref,
-            "headRepository": head_repository(question, pr),
-        })
-    };
-    let all: Vec<Value> = linked.map(node).collect();
+    let all: Vec<Value> = linked
+        .map(|(found, pr)| linked_pr(question, found, pr))
+        .collect();
     Ok(page(question, &all, 50, after))
 }
 
-fn head_repository(question: &Question<'_>, pr: &Pr) -> Value {
+/// A pull request as a line.
+pub(crate) fn linked_pr(question: &Question<'_>, found: &Issue, pr: &Pr) -> Value {
+    json!({
+        "number": found.number,
+        "url": question.world.web_url(&question.key, found),
+        "headRefName": pr.head_ref,
+        "headRepository": head_repository(question, pr),
+    })
+}
+
+pub(crate) fn head_repository(question: &Question<'_>, pr: &Pr) -> Value {
     let repo = question.world.repo(&pr.head_repo).ok();
     repo.map_or(Value::Null, |repo| json!({ "databaseId": repo.id }))
 }
@@ -159,6 +163,20 @@ pub(crate) fn comments(question: &Question<'_>, issue: &Issue, after: Option<&st
     };
     let all: Vec<Value> = issue.comments.iter().map(node).collect();
     page(question, &all, 100, after)
+}
+
+/// The end of the comments, with the word whether there are older ones.
+pub(crate) fn newest_comments(question: &Question<'_>, issue: &Issue, last: usize) -> Value {
+    let older = issue.comments.len().saturating_sub(last);
+    let cut = Issue {
+        comments: issue.comments.iter().skip(older).cloned().collect(),
+        ..issue.clone()
+    };
+    let mut shown = comments(question, &cut, None);
+    shown["pageInfo"] = json!({
+        "hasNextPage": false, "endCursor": null, "hasPreviousPage": older > 0,
+    });
+    shown
 }
 
 /// Pull requests whose head branch has the asked name, oldest first.

@@ -4,6 +4,7 @@
 mod call;
 mod git;
 mod graphql;
+mod graphql_board;
 mod graphql_nodes;
 mod graphql_writes;
 mod json;

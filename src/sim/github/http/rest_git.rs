@@ -30,6 +30,7 @@ pub(crate) fn commit(world: &World, call: &Call) -> SimResult<Reply> {
 pub(crate) fn create_ref(world: &mut World, call: &Call) -> SimResult<Reply> {
     let name = call.text("ref").unwrap_or_default();
     let sha = call.text("sha").unwrap_or_default();
+    world.may_write_refs_by_rest(&call.ctx())?;
     world.create_ref(&call.ctx(), &name, &sha)?;
     let repo = world.repo(&call.key)?;
     Ok(Reply::new(201, json::git_ref(call, repo, &name, &sha)))
@@ -110,12 +111,14 @@ pub(crate) fn patch_ref(world: &mut World, call: &Call) -> SimResult<Reply> {
         .get("force")
         .and_then(Value::as_bool)
         .unwrap_or(false);
+    world.may_write_refs_by_rest(&call.ctx())?;
     world.patch_ref(&call.ctx(), (&name, &sha), force)?;
     let repo = world.repo(&call.key)?;
     Ok(Reply::new(200, json::git_ref(call, repo, &name, &sha)))
 }
 
 pub(crate) fn delete_ref(world: &mut World, call: &Call) -> SimResult<Reply> {
+    world.may_write_refs_by_rest(&call.ctx())?;
     world.delete_ref(&call.ctx(), &format!("refs/{}", call.part(2)))?;
     Ok(Reply::new(204, Value::Null))
 }

@@ -1,0 +1,147 @@
+//! `--take-over`: what is displaced is named, kept, and never lost.
+
+use std::path::Path;
+
+use ghswarm::model::ids::RefName;
+use ghswarm::model::run::RunKind;
+use ghswarm::ports::git::{Git as _, NewWorktree};
+use ghswarm::sim::local::{Performance, Takes};
+
+use super::*;
+
+/// A worktree of the home's claim with a commit that nobody else has.
+fn works(world: &World, host: &Host, path: &Path, branch: &str) -> ghswarm::model::ids::Sha {
+    let git = host.home.git();
+    let base = world
+        .wait(git.fetch_base(&"main".parse().unwrap()))
+        .unwrap();
+    let new = NewWorktree {
+        path: path.to_path_buf(),
+        branch: branch.parse().unwrap(),
+        start: base,
+    };
+    world.wait(git.add_worktree(&new)).unwrap();
+    host.home.put_file(path, "a.txt", Some("apples")).unwrap();
+    world.wait(git.commit_all(path, "Apples")).unwrap()
+}
+
+#[test]
+fn a_live_foreign_claim_is_displaced_and_its_owner_named() {
+    let (world, a, b, issue) = two_homes();
+    world.wins(&b, issue, PLAIN);
+    world.loses(&a, issue, PLAIN);
+    let claimed = world.wins(&a, issue, ORDERED);
+    assert!(claimed.displaced.unwrap().by_order);
+    assert_eq!(claimed.archived, None, "nothing of it is on this machine");
+    let now = world.issue(issue);
+    assert_eq!(now.assignees, [ANN]);
+    let said = now
+        .comments
+        .iter()
+        .find(|c| c.body.contains("Taking over the claim of"));
+    let said = &said.unwrap().body;
+    assert!(
+        said.contains("bob") && said.contains("2026-03-02"),
+        "{said}"
+    );
+    // The old marker is over for everybody, and the old session writes nothing any more.
+    assert_eq!(
+        world
+            .loses(&b, issue, PLAIN)
+            .holding
+            .unwrap()
+            .operator
+            .unwrap()
+            .as_str(),
+        ANN
+    );
+    assert!(matches!(
+        world.release(&b, issue, &abandoned()).unwrap(),
+        ReleaseOutcome::Lost { .. } | ReleaseOutcome::NotClaimed { .. }
+    ));
+    world.gives_back(&a, issue, &abandoned());
+    world.expect_free(issue);
+}
+
+#[test]
+fn a_claim_of_this_home_is_archived_and_its_unpushed_work_saved() {
+    let (world, a, _, issue) = two_homes();
+    let first = world.wins(&a, issue, PLAIN);
+    let head = works(&world, &a, &first.worktree, first.branch.as_str());
+    let second = world.wins(&a, issue, ORDERED);
+    assert_ne!(first.claim, second.claim);
+    let archive = second.archived.expect("an archive");
+    assert!(
+        archive.display().to_string().contains("superseded"),
+        "{archive:?}"
+    );
+    assert_eq!(a.home.superseded()[0].claim, first.claim);
+    assert_eq!(a.home.salvaged(), [head]);
+    assert_eq!(second.salvaged.len(), 1);
+    assert!(a.has_worktree(issue), "nothing is removed");
+    let marks = world.issue(issue).comments;
+    let said = marks
+        .iter()
+        .filter(|c| c.body.contains("Taking over the claim of"));
+    assert_eq!(said.count(), 1);
+}
+
+#[test]
+fn the_work_of_a_branch_is_saved_although_its_worktree_is_gone() {
+    let (world, a, _, issue) = two_homes();
+    let first = world.wins(&a, issue, PLAIN);
+    let head = works(&world, &a, &first.worktree, first.branch.as_str());
+    // Somebody removed the folder by hand; the branch is still there.
+    a.home.lose_worktree(&first.worktree);
+    let second = world.wins(&a, issue, ORDERED);
+    assert_eq!(a.home.salvaged(), [head]);
+    assert_eq!(second.salvaged.len(), 1);
+    // And where nothing is there at all, nothing is saved and nothing fails.
+    let other = plain_issue(&world);
+    world.wins(&a, other, PLAIN);
+    assert_eq!(
+        world.wins(&a, other, ORDERED).salvaged,
+        Vec::<RefName>::new()
+    );
+}
+
+#[test]
+fn a_folder_of_another_repository_or_issue_is_refused_before_anything_moves() {
+    let (world, a, _, issue) = two_homes();
+    let first = world.wins(&a, issue, PLAIN);
+    let mut foreign = record(&a, issue).unwrap();
+    foreign.repo = "someone/else".parse().unwrap();
+    a.home.folders().replace_claim(&foreign).unwrap();
+    let before = world.sim().counts().writes;
+    let error = world.claim(&a, issue, ORDERED).unwrap_err().to_string();
+    assert!(error.contains("`someone/else`"), "{error}");
+    assert_eq!(world.sim().counts().writes, before);
+    assert_eq!(record(&a, issue), Some(foreign));
+    assert_eq!(a.home.superseded(), []);
+    assert!(
+        world
+            .lease_text(issue)
+            .unwrap()
+            .contains(first.claim.as_str())
+    );
+}
+
+#[test]
+fn the_loop_of_this_home_is_stopped_first_and_goes_on_afterwards() {
+    let (world, a, _, _) = two_homes();
+    let long = Performance::success().takes(Takes::ForEver).file("a", "a");
+    world.agent.does(RunKind::Implement, 1, long);
+    let issue = world.opens_issue("Sell pears");
+    world.run_until_waits();
+    assert_eq!(a.why(issue), "run_going");
+    assert_eq!(world.loses(&a, issue, PLAIN).why.code(), "run_going");
+    world.wins(&a, issue, ORDERED);
+    assert_eq!(a.home.live_runs(), []);
+    assert_eq!(a.home.superseded().len(), 1);
+    world.run_until_waits();
+    assert_eq!(a.why(issue), "claimed_by_hand");
+    assert_eq!(a.home.live_runs(), []);
+    world.gives_back(&a, issue, &abandoned());
+    world.ci_is_green().settle();
+    assert!(world.is_merged(issue), "{}", world.trace());
+}
