@@ -29,6 +29,10 @@ kill ROUNDS="50":
 race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::race -- --nocapture
 
+# Kill engines and supervisors while containers work, many times (10 in the suite).
+docker-kill ROUNDS="100":
+    GHSWARM_REQUIRE_DOCKER=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it -- docker::life::a_killed docker::whole::an_engine_killed --nocapture
+
 # Eight claims by hand at once, of eight homes and of one, many times (twice in the suite).
 claim-race ROUNDS="100":
     GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::claim_race -- --nocapture

@@ -2,6 +2,7 @@
 //! adapter calls another one or the engine; none decides anything.
 
 pub mod clock;
+pub mod docker;
 pub mod events;
 mod files;
 pub mod folders;

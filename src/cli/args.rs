@@ -121,6 +121,9 @@ pub struct DemoOptions {
     /// What CI runs; without it, the verify steps
     #[arg(long, value_name = "COMMAND", requires = "repo")]
     pub ci: Option<String>,
+    /// Run the verify steps in a container of this image, which has `sh`
+    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "busybox:1")]
+    pub docker: Option<String>,
     /// Keep the demo's folder
     #[arg(long)]
     pub keep: bool,

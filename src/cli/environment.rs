@@ -29,6 +29,11 @@ impl Env {
         env
     }
 
+    /// All of them.
+    pub fn all(&self) -> BTreeMap<String, String> {
+        self.0.clone()
+    }
+
     /// Values of variables whose names say that they are secret.
     pub fn secrets(&self) -> impl Iterator<Item = String> + '_ {
         self.0

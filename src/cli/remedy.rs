@@ -56,6 +56,10 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::RunGoing { frozen: false, .. } => {
             format!("wait for it, and watch it: ghswarm logs {issue} -f")
         }
+        Why::SandboxUnavailable { .. } => {
+            "do what it says; ghswarm looks again by itself, and `ghswarm doctor` at once"
+                .to_owned()
+        }
         Why::Quarantined { .. } => "end the processes that are left of the run".to_owned(),
         Why::ChecksPending { .. } | Why::NoChecksYet { .. } => "wait for the checks".to_owned(),
         Why::MergeabilityUnknown => "wait for GitHub".to_owned(),

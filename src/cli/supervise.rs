@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::environment::Env;
+use super::wiring;
 use crate::adapters::clock::SystemClock;
 use crate::adapters::processes::{RunHost, become_command, become_supervisor};
 use crate::engine::supervise::{Parts, supervise as run};
@@ -63,6 +65,12 @@ fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
             signal(SignalKind::interrupt())?,
         );
         let host = RunHost::take(folder, Some(exe), clock.now())?;
+        let boxed = host.spec().commands.iter().any(|one| one.sandbox.is_some());
+        let host = if boxed {
+            host.with_containers(wiring::containers(&Env::read())?)
+        } else {
+            host
+        };
         tokio::spawn(watch(signals, host.stop_flag()));
         let nonce = || format!("{:032x}", rand::random::<u128>());
         let github = github.as_deref();

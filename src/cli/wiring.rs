@@ -13,6 +13,7 @@ use super::handoff::Handoff;
 use super::tool::Tool;
 use super::{clone, token};
 use crate::adapters::clock::SystemClock;
+use crate::adapters::docker::{DockerContainers, Places};
 use crate::adapters::events::{NoEvents, SqliteEvents};
 use crate::adapters::folders::LocalFolders;
 use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader, NoClone};
@@ -29,10 +30,12 @@ use crate::engine::{
 use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
+use crate::model::sandbox::SandboxOwner;
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::git::Git;
 use crate::ports::memory::Memory;
+use crate::ports::runs::Runs as _;
 use crate::ports::{PortError, Refusal};
 
 /// Name of the file in which a reviewer asks for changes.
@@ -128,9 +131,10 @@ pub async fn open_repository(
     let way = remembered_way(&*memory).unwrap_or(Way::GraphQl);
     github.set_way(way);
     let handoff = Handoff::new(config, &facts, &token.secret, way, (&git_settings, env));
+    let runs = runs(env, home, &facts, &handoff)?;
     let world = World {
         git,
-        runs: Arc::new(runs(env, home, &facts, &handoff)?),
+        runs: Arc::new(with_containers(runs, env, home, (config, &facts))?),
         folders: Arc::new(LocalFolders::new(
             &home.path,
             run_root(env).as_deref(),
@@ -341,6 +345,36 @@ fn runs(
     ))
 }
 
+/// The same with the engine that has their containers, where the configuration names any.
+fn with_containers(
+    runs: ProcessRuns,
+    env: &Env,
+    home: &Home,
+    (config, facts): (&RepoConfig, &Repository),
+) -> Result<ProcessRuns, CommandError> {
+    if config.places.iter().all(|place| place.sandbox.is_none()) {
+        return Ok(runs);
+    }
+    let owner = SandboxOwner {
+        instance: home.instance.clone(),
+        repository: facts.id.0,
+    };
+    let containers = containers(env)
+        .map_err(|error| CommandError::outside("cannot start a thread for containers", error))?;
+    let runs = runs.with_containers(containers, owner);
+    // Without an engine the issues that need it say so.
+    if let Err(error) = runs.tidy() {
+        tracing::debug!("containers are not tidied up: {error}");
+    }
+    Ok(runs)
+}
+
+/// The containers of this machine; the engine is looked for when the first one is wanted.
+pub fn containers(env: &Env) -> std::io::Result<Arc<DockerContainers>> {
+    let places = Places::of(&|name| env.get(name));
+    Ok(Arc::new(DockerContainers::new(places, env.all())?))
+}
+
 fn events(config: &RepoConfig) -> Arc<dyn Events> {
     match &config.event_db {
         Some(path) => Arc::new(SqliteEvents::new(path)),
@@ -363,6 +397,7 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         review: agent(&config.agents.review),
         setup: config.worktree_setup.clone(),
         step_clocks: config.verify_clocks,
+        places: config.places.clone(),
         question_file: config.question_file.display().to_string(),
         review_file: REVIEW_FILE.to_owned(),
         target: Target {
@@ -387,6 +422,12 @@ fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let maps: Vec<&BTreeMap<String, String>> = agents
         .map(|agent| &agent.env)
         .chain([&config.env])
+        .chain(
+            config
+                .places
+                .iter()
+                .flat_map(|place| place.sandbox.iter().map(|sandbox| &sandbox.env)),
+        )
         .collect();
     maps.into_iter()
         .flat_map(BTreeMap::iter)

@@ -46,7 +46,6 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     Any,
-    NotEmpty,
     /// A secret: never shown.
     Secret,
     Slug,
@@ -68,6 +67,12 @@ pub(super) enum Rule {
     Marker,
     Url,
     Variable,
+    /// Who a container's command is.
+    BoxUser,
+    /// A mount of a container.
+    Volume,
+    /// Bytes, or empty.
+    Size,
 }
 
 /// One key.

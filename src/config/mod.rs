@@ -19,6 +19,7 @@ mod places;
 mod policy;
 mod problem;
 mod read;
+mod sandbox;
 mod schema;
 mod sense;
 mod settings;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::problem::Position;
+use super::sandbox::{VERIFY_TIMEOUT, read_places, step_clocks};
 use super::settings::{
     AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
     LogConfig, LogFormat, RepoConfig, Target, Trust,
@@ -20,9 +21,6 @@ use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
-
-/// The default of `verify.sandbox.timeout`.
-const VERIFY_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What `env_clear: true` keeps: without these hardly any program starts.
 const ENV_KEPT: [&str; 10] = [
@@ -104,7 +102,7 @@ impl<'a> Reader<'a> {
         items.iter().filter_map(Node::scalar).collect()
     }
 
-    fn variables(self, key: &str) -> BTreeMap<String, String> {
+    pub(super) fn variables(self, key: &str) -> BTreeMap<String, String> {
         let pairs = self.get(key).map().into_iter().flat_map(Map::iter);
         pairs
             .filter_map(|(name, _, node)| Some((name.to_owned(), node.scalar()?)))
@@ -178,7 +176,8 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         lease: read_lease(all.at("lease")),
         trust: read_trust(all.at("trust")),
         agents: read_agents(all.at("agents")),
-        verify_clocks: read_verify_clocks(all.at("verify")),
+        verify_clocks: step_clocks(VERIFY_TIMEOUT),
+        places: read_places(all.get("verify")),
         github: read_github(all.at("github")),
         repo,
         path,
@@ -317,19 +316,6 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
         },
         github,
         output,
-    }
-}
-
-/// Tests are often silent for long: only the whole time counts.
-fn read_verify_clocks(verify: Reader<'_>) -> Clocks {
-    // A list of entries has no time limit of its own.
-    let total = parse_time(verify.at("sandbox").get("timeout")).unwrap_or(VERIFY_TIMEOUT);
-    Clocks {
-        startup: total,
-        idle: total,
-        total,
-        completion_grace: Duration::from_secs(60),
-        kill_grace: Duration::from_secs(10),
     }
 }
 

@@ -91,7 +91,9 @@ fn text(rule: Rule) -> Value {
         Rule::Association => json!({
             "enum": ["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER"]
         }),
-        Rule::NotEmpty | Rule::Label | Rule::Login | Rule::Namespace | Rule::Marker => {
+        Rule::Size => json!({ "type": "string", "pattern": "^([0-9]+[kKmMgG]?[bB]?)?$|\\$\\{" }),
+        Rule::Volume => json!({ "type": "string", "pattern": "^[^:]+:/" }),
+        Rule::Label | Rule::Login | Rule::Namespace | Rule::Marker => {
             json!({ "type": "string", "minLength": 1 })
         }
         Rule::Any
@@ -105,6 +107,7 @@ fn text(rule: Rule) -> Value {
         | Rule::Pattern
         | Rule::LoginOrEmpty
         | Rule::Url
+        | Rule::BoxUser
         | Rule::Variable
         | Rule::QuestionFile => json!({ "type": "string" }),
     }

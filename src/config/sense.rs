@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::problem::{Fault, Problems};
 use super::read::{Reader, read_labels, read_lease};
+use super::sandbox::check_sandboxes;
 use super::tree::{Node, Origin};
 use super::values::parse_time;
 
@@ -36,6 +37,7 @@ pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
     check_lease_ttl(all.at("lease"), problems);
     check_labels(all, problems);
     check_target(all, problems);
+    check_sandboxes(all.get("verify"), problems);
     for phase in ["implement", "review", "simplify"] {
         let agent = all.at("agents").at(phase);
         check_kill_grace(all, phase, problems);

@@ -14,6 +14,7 @@ use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
+use crate::model::sandbox::StepPlace;
 
 /// One configuration file, checked.
 #[derive(Debug, Clone)]
@@ -142,8 +143,10 @@ pub struct RepoConfig {
     pub trust: Trust,
     /// The coding agents.
     pub agents: Agents,
-    /// Clocks of one verify step, and of `worktree_setup`: `verify.sandbox.timeout` in all.
+    /// Clocks of verify steps, and of `worktree_setup`, that no entry of `verify` is for.
     pub verify_clocks: Clocks,
+    /// Where the others run.
+    pub places: Vec<StepPlace>,
     /// How GitHub is reached.
     pub github: GithubConfig,
 }

@@ -3,6 +3,7 @@
 mod example;
 mod feature_problems;
 mod locating;
+mod sandboxes;
 mod sense_problems;
 mod shape_problems;
 mod value_problems;

@@ -12,9 +12,13 @@ use super::problem::Fault;
 use super::tree::{Node, Value};
 use crate::model::ids::{BranchName, Login, RefName, RepoSlug};
 use crate::model::issue::Association;
+use crate::model::sandbox::{User, parse_bytes};
 
 /// GitHub's limit for the name of a label, characters.
 const LABEL_CHARS_MAX: usize = 50;
+
+/// What the Docker engine accepts at least, bytes.
+const MEMORY_MIN: u64 = 6 << 20;
 
 /// A longer time is a slip of the pen: ten years, in seconds.
 const SECS_MAX: f64 = 10.0 * 365.0 * 86_400.0;
@@ -101,7 +105,6 @@ pub(super) fn meant_boolean(node: &Node) -> Option<bool> {
 pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
     let fine = match rule {
         Rule::Any | Rule::Secret => true,
-        Rule::NotEmpty => !text.trim().is_empty(),
         Rule::Slug => text.parse::<RepoSlug>().is_ok(),
         Rule::Path => is_full_path(text),
         Rule::PathOrOff => text.is_empty() || is_full_path(text),
@@ -113,6 +116,9 @@ pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
             return Err("a pattern of `*`, `**` and `?` alone".to_owned());
         }
         Rule::Inside | Rule::Glob => is_inside(text),
+        Rule::BoxUser => parse_box_user(text).is_some(),
+        Rule::Volume => is_volume(text),
+        Rule::Size => text.is_empty() || parse_bytes(text).is_some_and(|n| n >= MEMORY_MIN),
         Rule::Pattern => return check_pattern(text),
         Rule::Label => {
             !text.trim().is_empty()
@@ -142,7 +148,6 @@ pub(super) fn check_text(rule: Rule, text: &str) -> Result<(), String> {
 fn wanted(rule: Rule) -> &'static str {
     match rule {
         Rule::Any | Rule::Secret => "text",
-        Rule::NotEmpty => "text that is not empty",
         Rule::Slug => "`owner/name` of a repository",
         Rule::Path => "an absolute path or one that begins with `~/`",
         Rule::PathOrOff => "an absolute path, one that begins with `~/`, or empty",
@@ -151,6 +156,9 @@ fn wanted(rule: Rule) -> &'static str {
         Rule::Inside => "a relative path without `..`",
         Rule::QuestionFile => "a file in the worktree, without `..` and outside `.git`",
         Rule::Glob => "a pattern of relative paths without `..`",
+        Rule::BoxUser => "`auto`, `uid:gid` in numbers, or empty",
+        Rule::Volume => "`source:target` or `source:target:ro`, with full paths",
+        Rule::Size => "a size of 6m or more, like `512m` or `2g`, or empty",
         Rule::Pattern => "a regular expression",
         Rule::Label => "the name of a label: 1 to 50 characters, no comma",
         Rule::Login => "a GitHub login",
@@ -190,6 +198,42 @@ fn is_inside(text: &str) -> bool {
         && path
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Who a container's command is.
+pub(super) fn parse_box_user(text: &str) -> Option<User> {
+    match text {
+        "auto" => Some(User::Auto),
+        "" => Some(User::OfImage),
+        _ => {
+            let (uid, gid) = text.split_once(':')?;
+            Some(User::Fixed {
+                uid: uid.parse().ok()?,
+                gid: gid.parse().ok()?,
+            })
+        }
+    }
+}
+
+/// A mount as the Docker CLI writes it: a folder or a volume's name, a place, maybe options.
+fn is_volume(text: &str) -> bool {
+    let mut parts = text.split(':');
+    let (source, target) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    let options = parts.next();
+    let named = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+    };
+    let source_fine = source.starts_with('/') || (source.len() > 1 && named(source));
+    let options_fine = options.is_none_or(|text| {
+        text.split(',').all(|option| {
+            ["ro", "rw", "z", "Z", "delegated", "cached", "consistent"].contains(&option)
+        })
+    });
+    source_fine && target.starts_with('/') && options_fine && parts.next().is_none()
 }
 
 /// A file that an agent can write and git would not take for its own.

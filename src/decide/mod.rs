@@ -21,6 +21,7 @@ pub mod markers;
 pub mod policy;
 mod review;
 mod runs;
+mod sandboxes;
 mod signals;
 pub mod snapshot;
 mod state;

@@ -6,6 +6,7 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
+use super::sandboxes;
 use super::view::View;
 use super::{Decision, Why, steps};
 
@@ -100,6 +101,9 @@ pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
 pub(super) fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
+    if let Some(decision) = sandboxes::missing(view) {
+        return Some(decision);
+    }
     if let Some(decision) = view.before_run() {
         return Some(decision);
     }
@@ -337,11 +341,17 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::IdleTimeout, ..) => "fell silent".to_owned(),
         (RunEnd::TotalTimeout, ..) => "took too long".to_owned(),
         (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
+        (RunEnd::OutOfMemory, ..) => "ran out of memory".to_owned(),
+        (RunEnd::SandboxUnavailable, ..) => "had no container to run in".to_owned(),
         (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
     };
-    format!("{} `{}` {how}", run.key.kind, run.label)
+    let told = matches!(exit.end, RunEnd::OutOfMemory | RunEnd::TotalTimeout);
+    match exit.note.as_ref().filter(|_| told) {
+        Some(note) => format!("{} `{}` {how}: {note}", run.key.kind, run.label),
+        None => format!("{} `{}` {how}", run.key.kind, run.label),
+    }
 }
 
 /// The agent whose name the busy label carries.

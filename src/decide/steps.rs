@@ -8,7 +8,7 @@ use crate::model::state::BlockedReason;
 use super::effect::Effect;
 use super::runs::{failure_text, going, start};
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, sandboxes};
 
 /// How such a run stands.
 enum Standing<'a> {
@@ -36,6 +36,10 @@ fn standing<'a>(view: &View<'a>, first: &RunKey) -> Standing<'a> {
                 return Standing::Going(going(&key, *since, *frozen));
             }
             Some((_, RunStatus::Ended(exit))) if exit.success() => return Standing::Succeeded,
+            // Nothing of it ran, since there was no container for it.
+            Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
+                return Standing::Next(key);
+            }
             Some((run, RunStatus::Ended(exit))) if exit.was_cut_off() => {
                 last = failure_text(run, exit);
             }
@@ -111,7 +115,8 @@ pub(super) fn wait_for(run: &RunFacts) -> Option<Decision> {
 pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
     match standing(view, key) {
         Standing::Next(key) => {
-            Verified::NotYet(view.before_run().unwrap_or_else(|| start(view, &key)))
+            let start = || start_steps(view, &key);
+            Verified::NotYet(view.before_run().unwrap_or_else(start))
         }
         Standing::Going(decision) => Verified::NotYet(decision),
         Standing::Succeeded => Verified::Yes,
@@ -121,4 +126,10 @@ pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
             Verified::NotYet(view.block(BlockedReason::VerifyFailed, detail))
         }
     }
+}
+
+fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
+    sandboxes::missing(view)
+        .or_else(|| view.before_run())
+        .unwrap_or_else(|| start(view, key))
 }

@@ -121,6 +121,11 @@ pub enum Why {
         /// Stopped until the lease can be renewed.
         frozen: bool,
     },
+    /// The containers that its steps run in cannot be had.
+    SandboxUnavailable {
+        /// What is missing, and what to do.
+        trouble: String,
+    },
     /// Something local needs a person before the next run.
     Quarantined {
         /// The run after which something stayed alive.
@@ -311,6 +316,7 @@ impl fmt::Display for Why {
                 let how = if *frozen { "is paused" } else { "runs" };
                 write!(f, "{} {how} since {}", run.kind, clock(*since))
             }
+            Self::SandboxUnavailable { trouble } => write!(f, "no container to run in: {trouble}"),
             Self::Quarantined { run } => write!(f, "something of run {run} is still alive"),
             Self::ChecksPending { done, total, sha } => {
                 write!(f, "{done} of {total} checks done at {}", sha.short())

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::decide::view::{View, text_facts, trust_policy};
 use crate::decide::{Order, Snapshot};
 use crate::model::blockers::WaitsOn;
+use crate::model::body::VerifyBlock;
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName, RepoSlug, Sha, Timestamp};
 use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
@@ -14,6 +15,7 @@ use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
 use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
+use crate::model::sandbox::{Sandbox, place_of};
 use crate::model::trust::{People, unknown_logins};
 use crate::ports::PortResult;
 use crate::ports::github::{GitHub, Look, LookAt};
@@ -140,6 +142,7 @@ impl RepoEngine {
             self.look_again(issue, &mut seen).await?;
         }
         seen.local = self.local_facts(issue, &seen).await?;
+        self.ask_about_sandboxes(&mut seen);
         self.compare_branch(issue, &mut seen).await?;
         self.ask_about_diff(issue, &mut seen).await?;
         self.ask_about_people(&mut seen).await?;
@@ -280,7 +283,25 @@ impl RepoEngine {
             claim: self.world.folders.claim(issue)?,
             runs: self.world.runs.facts(issue)?,
             worktree,
+            sandbox_trouble: None,
         })
+    }
+
+    /// Can the containers of this issue's steps be had? Asked before an agent is paid whose work could
+    /// not be verified.
+    fn ask_about_sandboxes(&self, seen: &mut Snapshot) {
+        let Ok(view) = View::of(seen, &self.policy, seen.look.at) else {
+            return;
+        };
+        let VerifyBlock::Steps(steps) = &view.body.verify else {
+            return;
+        };
+        let setup = self.settings.setup.as_ref().map(|_| None);
+        let paths = steps.iter().map(|step| step.path.as_deref()).chain(setup);
+        let sandboxes: Vec<&Sandbox> = paths
+            .filter_map(|path| place_of(&self.settings.places, path)?.sandbox.as_ref())
+            .collect();
+        seen.local.sandbox_trouble = self.world.runs.sandbox_trouble(&sandboxes);
     }
 
     /// Is the remote branch's head in the worktree? Otherwise a push would lose somebody's commits.

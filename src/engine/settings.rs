@@ -9,6 +9,7 @@ use crate::comments::redact::Redactor;
 use crate::decide::Policy;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
+use crate::model::sandbox::StepPlace;
 use crate::model::trust::People;
 use crate::ports::backlog::Backlog;
 use crate::ports::clock::Clock;
@@ -99,8 +100,10 @@ pub struct Settings {
     pub review: AgentSettings,
     /// `worktree_setup`.
     pub setup: Option<String>,
-    /// Clocks of set-up and verify steps.
+    /// Clocks of set-up and verify steps that no place is for.
     pub step_clocks: Clocks,
+    /// Where set-up and verify steps run.
+    pub places: Vec<StepPlace>,
     /// Name of the question file.
     pub question_file: String,
     /// Name of the file in which a reviewer asks for changes.

@@ -161,6 +161,11 @@ impl RepoEngine {
         progress: &mut Progress,
         how_far: HowFar,
     ) -> StepOutcome {
+        if how_far != HowFar::Decide
+            && let Err(error) = self.world.runs.adopt(issue)
+        {
+            return StepOutcome::Trouble(error);
+        }
         for _ in 0..STEPS_PER_CYCLE_MAX {
             progress.doing = Doing::Looking;
             let turn = match self.turn(issue, progress, how_far).await {

@@ -33,6 +33,10 @@ pub struct Parts<'a> {
     pub nonce: &'a (dyn Fn() -> String + Send + Sync),
 }
 
+/// First line of an agent's log.
+const AGENT_ON_HOST: &str =
+    "── an agent on this host: it reaches what you reach here (files, keys, programs, network)";
+
 /// Runs the run to its end, writes `exit.json`, and then keeps the lease until the result has been
 /// collected.
 pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit> {
@@ -43,6 +47,9 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         spec,
         keeper: &keeper,
     };
+    if spec.key.kind.is_agent() && spec.commands.iter().all(|one| one.sandbox.is_none()) {
+        parts.processes.note(AGENT_ON_HOST);
+    }
     let mut end = tokio::select! {
         biased;
         end = run.all() => end,
@@ -112,15 +119,21 @@ impl Run<'_> {
         // A run without commands has nothing that could fail.
         let mut last = Ended::of(0, RunEnd::Exited);
         last.code = Some(0);
-        for (index, command) in self.spec.commands.iter().enumerate() {
-            let mut course = Course::new(self.parts, self.keeper, &self.spec.clocks);
+        let first = self.parts.processes.begin_at();
+        for (index, command) in self.spec.commands.iter().enumerate().skip(first) {
+            let clocks = command.clocks.as_ref().unwrap_or(&self.spec.clocks);
+            let mut course = Course::new(self.parts, self.keeper, clocks);
             last = course.take(index, command).await;
             let over = match last.end {
-                RunEnd::LeaseLost | RunEnd::Stopped | RunEnd::SupervisorDied => true,
+                RunEnd::LeaseLost
+                | RunEnd::Stopped
+                | RunEnd::SupervisorDied
+                | RunEnd::SandboxUnavailable => true,
                 RunEnd::Exited
                 | RunEnd::StartupTimeout
                 | RunEnd::IdleTimeout
                 | RunEnd::TotalTimeout
+                | RunEnd::OutOfMemory
                 | RunEnd::NotStarted => match self.spec.order {
                     Order::Fallback => last.success(),
                     Order::Sequence => !last.success(),

@@ -124,6 +124,28 @@ pub const STATUS_LOOKS_MAX: usize = 50;
 /// Below this `doctor` warns: a worktree, its build and the run logs have to fit.
 pub const DISK_FREE_BYTES_MIN: u64 = 1 << 30;
 
+/// One request to the container engine that takes longer is given up: an engine under load needs
+/// seconds to create a container.
+pub const CONTAINER_ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// A request that lasts as long as a command. Nothing but the run's own clock shall end it.
+pub const CONTAINER_RUN_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// An engine that goes away while a container runs is waited for so long: an upgrade of it takes a
+/// minute or two.
+pub const CONTAINER_AWAY_MAX: Duration = Duration::from_secs(5 * 60);
+
+/// How often it is asked meanwhile.
+pub const CONTAINER_AWAY_LOOK: Duration = Duration::from_millis(500);
+
+/// A run whose containers could not be had is tried again after this: a registry or an engine is
+/// away for minutes, not for seconds.
+pub const SANDBOX_RETRY_AFTER: Duration = Duration::from_secs(2 * 60);
+
+/// Supervisors of one run that may die before it counts as failed: one that dies again and again
+/// has a reason that the next one would meet, too.
+pub const SUPERVISORS_OF_A_RUN_MAX: usize = 5;
+
 /// A queue that looks empty is looked at once more after this: GitHub's lists lag by about a second.
 pub const DRAINED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 

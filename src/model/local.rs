@@ -17,6 +17,9 @@ pub struct LocalFacts {
     pub runs: Vec<RunFacts>,
     /// The worktree, if git lists one at the expected path.
     pub worktree: Option<Worktree>,
+    /// Why the containers that its steps need cannot be had, and what to do; `None`: nothing known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_trouble: Option<String>,
 }
 
 /// A worktree as git sees it.

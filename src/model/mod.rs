@@ -24,5 +24,6 @@ pub mod phase;
 pub mod pr;
 pub mod repo;
 pub mod run;
+pub mod sandbox;
 pub mod state;
 pub mod trust;

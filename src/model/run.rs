@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{Epoch, IdError, IssueNumber, Timestamp};
+use super::sandbox::{Sandbox, SandboxOwner, spoken_bytes};
 
 /// What a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -159,6 +160,53 @@ pub struct RunCommand {
     pub dir: PathBuf,
     /// Is the prompt given on standard input? Otherwise standard input is empty.
     pub prompt_on_stdin: bool,
+    /// Its own clocks, where the run's do not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<Clocks>,
+    /// The part of the configuration that says how it runs, for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// The container it runs in; `None`: on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Box<Boxed>>,
+}
+
+/// A command's container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boxed {
+    /// What it is like.
+    pub sandbox: Sandbox,
+    /// Whose it is.
+    pub owner: SandboxOwner,
+}
+
+impl RunCommand {
+    /// What raises the limit that a command ran into, for people.
+    pub fn remedy(&self, end: RunEnd) -> Option<String> {
+        let config = self.config.as_ref()?;
+        match end {
+            RunEnd::StartupTimeout | RunEnd::IdleTimeout | RunEnd::TotalTimeout => {
+                Some(format!("`{config}.timeout` is its limit"))
+            }
+            RunEnd::OutOfMemory => {
+                let boxed = self.sandbox.as_ref();
+                let limit = boxed.and_then(|boxed| boxed.sandbox.caps.memory);
+                Some(match limit {
+                    Some(limit) => format!(
+                        "`{config}.memory` is its limit, {} now",
+                        spoken_bytes(limit)
+                    ),
+                    None => "the engine has no memory left for it".to_owned(),
+                })
+            }
+            RunEnd::Exited
+            | RunEnd::NotStarted
+            | RunEnd::SandboxUnavailable
+            | RunEnd::LeaseLost
+            | RunEnd::Stopped
+            | RunEnd::SupervisorDied => None,
+        }
+    }
 }
 
 /// The clocks of one command. None of them counts sleep or frozen time.
@@ -243,6 +291,10 @@ pub enum RunEnd {
     TotalTimeout,
     /// The command could not be started at all.
     NotStarted,
+    /// The container it runs in took more memory than it may, which ended it or a part of it.
+    OutOfMemory,
+    /// There was no container to run it in: nothing of it ran, nobody's work failed.
+    SandboxUnavailable,
     /// Another claim holds the lease: the run was ended.
     LeaseLost,
     /// A person or the engine asked for the end.
@@ -260,6 +312,8 @@ impl RunEnd {
             Self::IdleTimeout => "it fell silent",
             Self::TotalTimeout => "it took too long",
             Self::NotStarted => "it could not be started",
+            Self::OutOfMemory => "it ran out of memory",
+            Self::SandboxUnavailable => "there was no container for it",
             Self::LeaseLost => "the lease was lost",
             Self::Stopped => "it was stopped",
             Self::SupervisorDied => "its supervisor died",
@@ -293,13 +347,16 @@ impl RunExit {
     /// Did it end by what happened around it? Then it says nothing about what it ran.
     pub fn was_cut_off(&self) -> bool {
         match self.end {
-            RunEnd::SupervisorDied | RunEnd::Stopped | RunEnd::LeaseLost | RunEnd::NotStarted => {
-                true
-            }
+            RunEnd::SupervisorDied
+            | RunEnd::Stopped
+            | RunEnd::LeaseLost
+            | RunEnd::NotStarted
+            | RunEnd::SandboxUnavailable => true,
             RunEnd::Exited
             | RunEnd::StartupTimeout
             | RunEnd::IdleTimeout
-            | RunEnd::TotalTimeout => false,
+            | RunEnd::TotalTimeout
+            | RunEnd::OutOfMemory => false,
         }
     }
 

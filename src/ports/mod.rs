@@ -4,6 +4,7 @@
 
 pub mod backlog;
 pub mod clock;
+pub mod containers;
 pub mod events;
 pub mod folders;
 pub mod git;

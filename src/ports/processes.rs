@@ -12,6 +12,8 @@ pub enum ChildEnd {
     Code(i32),
     /// This signal killed it.
     Signal(i32),
+    /// It, or something it started, was killed for the memory it took.
+    OutOfMemory,
 }
 
 /// What is known of the command that was started last.
@@ -23,6 +25,8 @@ pub struct ChildFacts {
     pub output_bytes: u64,
     /// Does somebody still hold the output pipe?
     pub output_open: bool,
+    /// Is what it runs in still being made (an image is pulled)? It has not begun, so its clocks stand.
+    pub preparing: bool,
 }
 
 /// What is done to everything that belongs to the run: the command's group, the supervisor's
@@ -63,7 +67,14 @@ pub trait Processes: Send + Sync {
     /// command number `index` in a process group of its own. Nothing of an earlier one may be alive.
     fn start(&self, index: usize, command: &RunCommand) -> PortResult<()>;
 
-    /// What is known of the command that was started last.
+    /// Index of the command to begin with: not the first where an earlier supervisor died and left a
+    /// container that goes on. `start` of that command goes on with what is there.
+    fn begin_at(&self) -> usize {
+        0
+    }
+
+    /// What is known of the command that was started last. `Unavailable`: what it was to run in is not
+    /// there, and it never began.
     fn child(&self) -> PortResult<ChildFacts>;
 
     /// How many processes of the run are alive.

@@ -2,6 +2,7 @@
 
 use crate::model::ids::IssueNumber;
 use crate::model::run::{RunFacts, RunKey, RunSpec};
+use crate::model::sandbox::Sandbox;
 
 use super::PortResult;
 
@@ -22,6 +23,27 @@ pub trait Runs: Send + Sync {
     /// Creates the folder exclusively and starts the supervisor; returns when that holds its lock. A
     /// folder that was reserved by a start that was cut off (no supervisor ever wrote) is used.
     fn start(&self, spec: &RunSpec) -> PortResult<StartOutcome>;
+
+    /// Gives each run of the issue a new supervisor whose own one died while a container worked for it:
+    /// the container goes on, and its result is used. Before the runs of the issue are looked at.
+    fn adopt(&self, _issue: IssueNumber) -> PortResult<()> {
+        Ok(())
+    }
+
+    /// Why commands cannot run in these containers now, with what to do about it.
+    fn sandbox_trouble(&self, _sandboxes: &[&Sandbox]) -> Option<String> {
+        None
+    }
+
+    /// Removes containers of this home that nobody waits for, and volumes of worktrees that are gone.
+    fn tidy(&self) -> PortResult<()> {
+        Ok(())
+    }
+
+    /// Removes what containers keep for an issue's worktree.
+    fn forget(&self, _issue: IssueNumber) -> PortResult<()> {
+        Ok(())
+    }
 
     /// Asks the run's supervisor to end it; returns at once.
     fn stop(&self, key: &RunKey) -> PortResult<()>;

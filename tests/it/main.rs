@@ -14,6 +14,7 @@ mod claims;
 mod cli;
 mod contracts;
 mod crash;
+mod docker;
 mod e2e;
 mod engine_looks;
 mod interleave;

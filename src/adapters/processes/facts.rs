@@ -10,8 +10,8 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::PortResult;
 
 use super::folder::{Holder, RunFolder, Started, local, read_json};
-use super::log;
 use super::table::{self, Roots, Tag};
+use super::{adopt, log};
 
 /// All run folders of an issue, oldest first; a name that is no run's is somebody else's.
 pub(super) fn folders(root: &Path, issue: IssueNumber) -> PortResult<Vec<(RunKey, RunFolder)>> {
@@ -85,7 +85,7 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
 }
 
 /// Index of the command that was started last.
-fn current(folder: &RunFolder) -> usize {
+pub(super) fn current(folder: &RunFolder) -> usize {
     fs::read_to_string(folder.current())
         .ok()
         .and_then(|text| text.trim().parse().ok())
@@ -131,6 +131,10 @@ pub(super) fn status(folder: &RunFolder) -> io::Result<RunStatus> {
         // the lock is freed.
         (Holder::Nobody, Some(started)) => match ended(folder)? {
             Some(ended) => Ok(ended),
+            None if adopt::goes_on(folder)? => Ok(RunStatus::Running {
+                since: started.at,
+                frozen: folder.frozen().exists(),
+            }),
             None => Ok(died(
                 folder,
                 &started,

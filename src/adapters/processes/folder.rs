@@ -64,6 +64,40 @@ impl RunFolder {
         self.0.join("started.json")
     }
 
+    /// Where the mark of a supervisor goes that died and has a successor.
+    fn dead(&self, number: usize) -> PathBuf {
+        self.0.join(format!("started.json.dead-{number}"))
+    }
+
+    /// How many supervisors of this run died and were followed by another one.
+    pub(super) fn predecessors(&self) -> io::Result<usize> {
+        let mut number = 0;
+        while self.dead(number).try_exists()? {
+            number += 1;
+        }
+        Ok(number)
+    }
+
+    /// Makes room for a successor, whose predecessor is known to be dead.
+    pub(super) fn bury(&self) -> io::Result<()> {
+        fs::rename(self.started(), self.dead(self.predecessors()?))
+    }
+
+    /// Forgets the run that was in the folder. Its log stays, and its end goes last: whoever is cut off
+    /// here leaves a folder that is still to be forgotten.
+    pub(super) fn forget(&self) -> io::Result<()> {
+        for mark in [
+            self.collected(),
+            self.frozen(),
+            self.current(),
+            self.started(),
+            self.exit(),
+        ] {
+            remove(&mark)?;
+        }
+        Ok(())
+    }
+
     /// Held by the supervisor while it lives. Never unlinked: a lock on a file that has lost its
     /// name excludes nobody.
     pub(super) fn lock(&self) -> PathBuf {

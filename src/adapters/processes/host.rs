@@ -1,6 +1,7 @@
 //! One run from the side of its supervisor: the folder's lock, the command's processes, the log, the
 //! files a run leaves. When what is done is the business of `engine::supervise`.
 
+mod boxed;
 mod left;
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,10 +17,12 @@ use std::time::Duration;
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
-use crate::ports::PortResult;
+use crate::ports::containers::Container;
 use crate::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
+use crate::ports::{PortError, PortResult};
 
 use super::exec::SHELL;
+use super::facts;
 use super::folder::{RunFolder, Started, local, mark, read_json, remove, write_whole};
 use super::log::{self, CappedLog, Progress, SharedLog};
 use super::table::{self, Roots, Row, TAG_FOLDER, TAG_KEY, Tag};
@@ -53,6 +56,9 @@ pub struct RunHost {
     log: SharedLog,
     stop: Arc<AtomicBool>,
     running: Mutex<Running>,
+    containers: boxed::Door,
+    /// Is it the successor of a supervisor that died?
+    follows: bool,
     /// Held until the host is dropped.
     lock: File,
 }
@@ -69,6 +75,8 @@ struct Running {
     end: Option<ChildEnd>,
     group: Option<i32>,
     progress: Option<Arc<Progress>>,
+    /// What the command runs in, if not on the host.
+    container: Option<Box<dyn Container>>,
 }
 
 impl RunHost {
@@ -86,6 +94,7 @@ impl RunHost {
         if !write_started(&run, now).map_err(wrong)? {
             return Err(taken());
         }
+        let follows = run.predecessors().map_err(wrong)? > 0;
         let log = CappedLog::open(&run.log(), RUN_LOG_BYTES_MAX).map_err(wrong)?;
         Ok(Self {
             tag: Tag::of(&spec.key, run.path()),
@@ -95,6 +104,8 @@ impl RunHost {
             log: Arc::new(Mutex::new(log)),
             stop: Arc::default(),
             running: Mutex::default(),
+            containers: None,
+            follows,
             lock,
         })
     }
@@ -185,6 +196,26 @@ impl RunHost {
             end: None,
             looks: 0,
             progress: Some(log::follow(reader, Arc::clone(&self.log))?),
+            container: None,
+        })
+    }
+
+    /// Starts the command where it belongs.
+    fn begin(&self, index: usize, command: &RunCommand) -> PortResult<Running> {
+        let what = || format!("start `{}`", command.label);
+        let Some(boxed) = &command.sandbox else {
+            return self
+                .spawn(index, command)
+                .map_err(|error| local(what(), error));
+        };
+        write_whole(&self.folder.current(), index.to_string().as_bytes())
+            .map_err(|error| local(what(), error))?;
+        let container = self.begin_boxed(index, command, boxed).ok_or_else(|| {
+            PortError::unavailable(what(), "this supervisor has no Docker engine", None)
+        })?;
+        Ok(Running {
+            container: Some(container),
+            ..Running::default()
         })
     }
 }
@@ -199,19 +230,33 @@ impl Drop for RunHost {
 
 impl Processes for RunHost {
     fn start(&self, index: usize, command: &RunCommand) -> PortResult<()> {
-        let what = || format!("start `{}`", command.label);
         left::clear(&self.spec.worktree, &self.spec.fresh_files);
         self.note(&format!("── $ {}", command.label));
-        let started = self.spawn(index, command).map_err(|error| {
+        let started = self.begin(index, command).inspect_err(|error| {
             self.note(&format!("── cannot be started: {error}"));
-            local(what(), error)
         })?;
-        *self.running() = started;
+        let earlier = std::mem::replace(&mut *self.running(), started);
+        // Only now that `current` says that its result was used: else the next supervisor would take
+        // the command for one that never ran.
+        if let Some(container) = earlier.container {
+            container.remove();
+        }
         Ok(())
+    }
+
+    fn begin_at(&self) -> usize {
+        if self.follows {
+            facts::current(&self.folder)
+        } else {
+            0
+        }
     }
 
     fn child(&self) -> PortResult<ChildFacts> {
         let mut running = self.running();
+        if let Some(container) = &running.container {
+            return container.facts();
+        }
         if running.end.is_none()
             && let Some(child) = running.child.as_mut()
             && let Some(status) = child
@@ -229,11 +274,15 @@ impl Processes for RunHost {
             end: running.end,
             output_bytes: progress.map_or(0, |seen| seen.bytes.load(Ordering::Acquire)),
             output_open: progress.is_some_and(|seen| !seen.closed.load(Ordering::Acquire)),
+            preparing: false,
         })
     }
 
     fn alive(&self) -> PortResult<usize> {
         // The command's own end is taken here too, so that it is no zombie that somebody waits for.
+        if let Some(container) = &self.running().container {
+            return Ok(usize::from(container.alive()));
+        }
         let facts = self.child()?;
         if self.exe.is_some() {
             let leader = self.running().group.filter(|_| facts.end.is_none());
@@ -246,6 +295,9 @@ impl Processes for RunHost {
     }
 
     fn force(&self, force: Force) -> PortResult<()> {
+        if let Some(container) = &self.running().container {
+            return container.force(force);
+        }
         let (members, roots) = self
             .members()
             .map_err(|error| local("list processes", error))?;
@@ -285,7 +337,15 @@ impl Processes for RunHost {
     fn finish(&self, exit: &RunExit) -> PortResult<()> {
         let what = || format!("write `{}`", self.folder.exit().display());
         let text = serde_json::to_vec_pretty(exit).map_err(|error| local(what(), error))?;
-        write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))
+        write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))?;
+        // After the last word: until then it is the only witness of its result.
+        if let Some(container) = self.running().container.take() {
+            container.remove();
+        }
+        if let Some(containers) = &self.containers {
+            containers.clear();
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! `ProcessRuns` is the side of the engine: it starts supervisors and reads folders. `RunHost` is the
 //! side of the supervisor. The two only meet in the folder, so either may die at any moment.
 
+mod adopt;
 mod exec;
 mod facts;
 mod folder;
@@ -13,13 +14,15 @@ mod table;
 
 use std::path::PathBuf;
 use std::process::Child;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::model::ids::IssueNumber;
 use crate::model::limits::KILL_WAIT_MAX;
 use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::sandbox::{Sandbox, SandboxOwner};
+use crate::ports::containers::Containers;
 use crate::ports::processes::Force;
 use crate::ports::runs::{Runs, StartOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -40,6 +43,8 @@ pub struct ProcessRuns {
     handoff: Vec<u8>,
     /// Supervisors that this process started, so that they do not stay as zombies.
     children: Mutex<Vec<Child>>,
+    /// The engine that has the containers of runs, and whose they are here.
+    containers: Option<(Arc<dyn Containers>, SandboxOwner)>,
 }
 
 impl ProcessRuns {
@@ -51,7 +56,15 @@ impl ProcessRuns {
             exe,
             handoff,
             children: Mutex::default(),
+            containers: None,
         }
+    }
+
+    /// The same with the engine that has the containers of runs.
+    #[must_use]
+    pub fn with_containers(mut self, engine: Arc<dyn Containers>, owner: SandboxOwner) -> Self {
+        self.containers = Some((engine, owner));
+        self
     }
 
     /// The folder of an issue.
@@ -62,6 +75,13 @@ impl ProcessRuns {
     /// The folder a run has or will have; `prompt.md` in it is the prompt.
     pub fn run_folder(&self, key: &RunKey) -> PathBuf {
         self.issue_folder(key.issue).join(key.folder())
+    }
+
+    fn remember(&self, child: Option<Child>) {
+        self.children
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(child);
     }
 
     fn reap(&self) {
@@ -90,11 +110,20 @@ impl Runs for ProcessRuns {
             handoff: &self.handoff,
         };
         let (outcome, child) = start::start(&starter, &folder, spec)?;
-        self.children
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(child);
+        self.remember(child);
         Ok(outcome)
+    }
+
+    fn adopt(&self, issue: IssueNumber) -> PortResult<()> {
+        self.reap();
+        let starter = start::Starter {
+            exe: &self.exe,
+            handoff: &self.handoff,
+        };
+        for (_, folder) in facts::folders(&self.issue_folder(issue), issue)? {
+            self.remember(adopt::adopt(&starter, &folder)?);
+        }
+        Ok(())
     }
 
     fn stop(&self, key: &RunKey) -> PortResult<()> {
@@ -133,18 +162,56 @@ impl Runs for ProcessRuns {
         Ok(())
     }
 
+    fn tidy(&self) -> PortResult<()> {
+        let Some((engine, owner)) = &self.containers else {
+            return Ok(());
+        };
+        engine.tidy(owner, &|folder| is_wanted(&RunFolder::new(folder)))
+    }
+
+    fn sandbox_trouble(&self, sandboxes: &[&Sandbox]) -> Option<String> {
+        let (engine, _) = self.containers.as_ref().filter(|_| !sandboxes.is_empty())?;
+        match engine.standing(sandboxes) {
+            Ok(()) => None,
+            Err(PortError::Unavailable { message, .. }) => Some(message),
+            Err(other) => Some(other.to_string()),
+        }
+    }
+
+    fn forget(&self, issue: IssueNumber) -> PortResult<()> {
+        match &self.containers {
+            Some((engine, owner)) => engine.forget(owner, issue),
+            None => Ok(()),
+        }
+    }
+
     fn sweep(&self, issue: IssueNumber) -> PortResult<()> {
         for (key, folder) in facts::folders(&self.issue_folder(issue), issue)? {
             let what = || format!("sweep the run `{key}`");
             match facts::status(&folder).map_err(|error| local(what(), error))? {
                 RunStatus::Ended(exit) if facts::may_have_strays(&exit) => {
                     sweep_run(&key, &folder)?;
+                    if let Some((engine, owner)) = &self.containers {
+                        engine.tidy(owner, &|of| of != folder.path())?;
+                    }
                 }
                 RunStatus::Ended(_) | RunStatus::Reserved | RunStatus::Running { .. } => {}
             }
         }
         Ok(())
     }
+}
+
+/// Does somebody still wait for what its containers do?
+fn is_wanted(folder: &RunFolder) -> bool {
+    let open = folder.path().is_dir() && !folder.exit().exists();
+    // What cannot be read proves nothing.
+    let held = || {
+        folder
+            .holder()
+            .map_or(true, |holder| holder == Holder::Alive)
+    };
+    open && (held() || adopt::goes_on(folder).unwrap_or(true))
 }
 
 /// Kills what carries the run's tag. Its supervisor is dead, so nobody waits for a clean end of it.

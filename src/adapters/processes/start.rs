@@ -11,11 +11,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::model::limits::SUPERVISOR_START_MAX;
-use crate::model::run::RunSpec;
+use crate::model::run::{RunEnd, RunExit, RunSpec};
 use crate::ports::runs::StartOutcome;
 use crate::ports::{PortError, PortResult};
 
-use super::folder::{Holder, RunFolder, local, write_whole};
+use super::folder::{Holder, RunFolder, local, read_json, write_whole};
 
 /// How often a start looks whether the supervisor is there.
 const LOOK_EVERY: Duration = Duration::from_millis(3);
@@ -54,6 +54,11 @@ pub(super) fn reserve(folder: &RunFolder) -> io::Result<Reserved> {
         .mode(0o600)
         .open(folder.start_lock())?;
     lock.lock()?;
+    if never_began(folder) {
+        // Its supervisor goes as soon as it sees that its result was seen.
+        wait_for_nobody(folder)?;
+        folder.forget()?;
+    }
     let had = folder.read_started()?.is_some()
         || folder.exit().exists()
         || folder.holder()? == Holder::Alive;
@@ -62,6 +67,28 @@ pub(super) fn reserve(folder: &RunFolder) -> io::Result<Reserved> {
     } else {
         Reserved::Ours(lock)
     })
+}
+
+/// Did the run that is in the folder end before anything of it ran? Then it may be started anew.
+fn never_began(folder: &RunFolder) -> bool {
+    read_json::<RunExit>(&folder.exit()).is_ok_and(|exit| exit.end == RunEnd::SandboxUnavailable)
+}
+
+fn wait_for_nobody(folder: &RunFolder) -> io::Result<()> {
+    let looks = SUPERVISOR_START_MAX.as_millis() / LOOK_EVERY.as_millis();
+    for _ in 0..looks {
+        if folder.holder()? == Holder::Nobody {
+            return Ok(());
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the port is synchronous and the wait is for another process, not for time"
+        )]
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Err(io::Error::other(
+        "the supervisor of the run that ended does not go",
+    ))
 }
 
 /// Writes what the supervisor reads.
@@ -90,12 +117,22 @@ pub(super) fn start(
         Reserved::Taken => return Ok((StartOutcome::AlreadyThere, None)),
     };
     write_files(folder, spec).map_err(|error| local(what(), error))?;
-    let mut child = spawn(starter, folder, spec).map_err(|error| local(what(), error))?;
-    let seen = wait_for(folder, &mut child);
+    let launched = launch(starter, folder, spec);
     // By hand, not by closing: a child forked by another thread has a copy until its exec.
     let _ = guard.unlock();
-    match seen.map_err(|error| local(what(), error))? {
-        Seen::Supervisor => Ok((StartOutcome::Started, Some(child))),
+    Ok((StartOutcome::Started, Some(launched?)))
+}
+
+/// Starts a supervisor for a folder that is ready, and waits until it has the run.
+pub(super) fn launch(
+    starter: &Starter<'_>,
+    folder: &RunFolder,
+    spec: &RunSpec,
+) -> PortResult<Child> {
+    let what = || format!("start the run `{}`", spec.key);
+    let mut child = spawn(starter, folder, spec).map_err(|error| local(what(), error))?;
+    match wait_for(folder, &mut child).map_err(|error| local(what(), error))? {
+        Seen::Supervisor => Ok(child),
         Seen::Failure(message) => Err(local(what(), message)),
         Seen::Nothing => Err(PortError::unknown(
             what(),

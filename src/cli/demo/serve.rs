@@ -80,6 +80,7 @@ impl Server {
         pass("--agent", options.agent.as_ref().map(AsRef::as_ref));
         pass("--review", options.review.as_ref().map(AsRef::as_ref));
         pass("--ci", options.ci.as_ref().map(AsRef::as_ref));
+        pass("--docker", options.docker.as_ref().map(AsRef::as_ref));
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -46,6 +46,8 @@ pub struct Script {
     pub review: String,
     /// What CI runs.
     pub ci: Option<String>,
+    /// The image that the verify steps run in.
+    pub docker: Option<String>,
 }
 
 /// The simulated side.
@@ -97,6 +99,7 @@ pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError>
         agent,
         review,
         ci,
+        docker: options.docker.clone(),
     })
 }
 
@@ -218,6 +221,10 @@ fn clone_from(bare: &Path, clone: &Path, remote: &str) -> Result<(), CommandErro
 
 fn render_config(dir: &Path, clone: &Path, slug: &RepoSlug, script: &Script, url: &str) -> String {
     let json = |text: &str| serde_json::Value::from(text).to_string();
+    let sandbox = |image| {
+        let image = json(image);
+        format!("    verify: {{sandbox: {{driver: docker, image: {image}, network: none}}}}")
+    };
     let lines = [
         "# Made by `ghswarm demo`. Times are short, since everything is on this machine."
             .to_owned(),
@@ -241,5 +248,8 @@ fn render_config(dir: &Path, clone: &Path, slug: &RepoSlug, script: &Script, url
         "      review:".to_owned(),
         format!("        command: {}", json(&script.review)),
     ];
-    lines.join("\n") + "\n"
+    let lines = lines
+        .into_iter()
+        .chain(script.docker.as_deref().map(sandbox));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }

@@ -4,6 +4,7 @@
 mod local;
 mod probe;
 mod remote;
+mod sandboxes;
 
 use std::process::ExitCode;
 
@@ -96,6 +97,7 @@ pub async fn doctor(
         let mut found = local::clone(repository);
         found.extend(local::programs(repository));
         found.extend(remote::github(env, home.as_ref().ok(), repository, options.fix.into()).await);
+        found.extend(sandboxes::look(env, repository));
         found.push(local::disk("disk of work", &repository.worktree_dir));
         report.add(Some(&repository.alias), found);
     }

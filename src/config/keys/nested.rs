@@ -146,7 +146,7 @@ pub(super) const AGENTS: &[Key] = &[
         AGENT,
         "makes the change smaller; leave it out to skip the phase",
     ),
-    section("sandbox", &BARE_SANDBOX, "where agents run"),
+    section("sandbox", &AGENT_SANDBOX, "where agents run"),
 ];
 
 const AGENT: &[Key] = &[
@@ -208,92 +208,93 @@ const AGENT: &[Key] = &[
     .not_yet("output is kept as text"),
 ];
 
-/// Of verify steps: the time limit holds on the host as well.
-const VERIFY_SANDBOX: [Key; 13] = sandbox(TIMEOUT);
-/// Of agents, which have clocks of their own, and of single steps.
-const BARE_SANDBOX: [Key; 13] =
-    sandbox(TIMEOUT.not_yet("`verify.sandbox.timeout` holds for all steps"));
-const TIMEOUT: Key = key(
-    "timeout",
-    Kind::Time(1000, MONTH),
-    "2h",
-    "time limit of a step",
-);
-const ON_HOST: &str = "everything runs on the host";
+const SANDBOX: [Key; 13] = [
+    key(
+        "driver",
+        Kind::Word(&["none", "docker"]),
+        "none",
+        "where steps run; `none`: on the host",
+    ),
+    key(
+        "image",
+        Kind::Text(Rule::Any),
+        "\"\"",
+        "the container's image; it has `/bin/sh`",
+    ),
+    key(
+        "network",
+        Kind::Word(&["default", "none"]),
+        "default",
+        "the container's network",
+    ),
+    key(
+        "user",
+        Kind::Text(Rule::BoxUser),
+        "auto",
+        "`auto`: whoever runs ghswarm, `uid:gid`, or empty for the image's own",
+    ),
+    key("env", Kind::Variables, "{}", "variables to set"),
+    key(
+        "env_passthrough",
+        Kind::Texts(Rule::Variable),
+        "[]",
+        "variables to hand in",
+    ),
+    key(
+        "volumes",
+        Kind::Texts(Rule::Volume),
+        "[]",
+        "further mounts, `source:target` or `source:target:ro`",
+    ),
+    key(
+        "isolate_dirs",
+        Kind::Texts(Rule::Inside),
+        "[]",
+        "directories of the worktree that only the containers of the issue see",
+    ),
+    key(
+        "memory",
+        Kind::Text(Rule::Size),
+        "\"\"",
+        "memory limit, like `512m` or `2g`; empty: none",
+    ),
+    key("cpus", Kind::Number, "0", "limit of processors; 0: none"),
+    key(
+        "pids",
+        Kind::Count(0, MANY),
+        "0",
+        "limit of processes; 0: none",
+    ),
+    key(
+        "pull",
+        Kind::Word(&["missing", "never", "always"]),
+        "missing",
+        "when the image is pulled",
+    ),
+    key(
+        "timeout",
+        Kind::Time(1000, MONTH),
+        "2h",
+        "time limit of a step",
+    ),
+];
 
-/// A key of containers, of which there are none yet.
-const fn docker(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
-    key(name, kind, default, about).not_yet(ON_HOST)
-}
+/// Of agents, which run on the host, with clocks of their own.
+const AGENT_SANDBOX: [Key; 13] = {
+    let mut keys = SANDBOX;
+    let mut at = 0;
+    while at < keys.len() {
+        keys[at] = keys[at].not_yet("agents run on the host");
+        at += 1;
+    }
+    keys
+};
 
-const fn sandbox(timeout: Key) -> [Key; 13] {
-    [
-        docker(
-            "driver",
-            Kind::Word(&["none", "docker"]),
-            "none",
-            "where steps run; `none`: on the host",
-        ),
-        docker(
-            "image",
-            Kind::Text(Rule::Any),
-            "\"\"",
-            "the container's image",
-        ),
-        docker(
-            "network",
-            Kind::Word(&["default", "none"]),
-            "default",
-            "the container's network",
-        ),
-        docker(
-            "user",
-            Kind::Text(Rule::Any),
-            "auto",
-            "`auto`, `uid:gid`, or empty for the image's own",
-        ),
-        docker("env", Kind::Variables, "{}", "variables to set"),
-        docker(
-            "env_passthrough",
-            Kind::Texts(Rule::Variable),
-            "[]",
-            "variables to hand in",
-        ),
-        docker(
-            "volumes",
-            Kind::Texts(Rule::NotEmpty),
-            "[]",
-            "further mounts",
-        ),
-        docker(
-            "isolate_dirs",
-            Kind::Texts(Rule::Inside),
-            "[]",
-            "directories that only the container sees",
-        ),
-        docker("memory", Kind::Text(Rule::Any), "\"\"", "memory limit"),
-        docker("cpus", Kind::Number, "0", "limit of processors; 0: none"),
-        docker(
-            "pids",
-            Kind::Count(0, MANY),
-            "0",
-            "limit of processes; 0: none",
-        ),
-        docker(
-            "pull",
-            Kind::Word(&["missing", "never", "always"]),
-            "missing",
-            "when the image is pulled",
-        ),
-        timeout,
-    ]
-}
-
-pub(super) const VERIFY: &[Key] = &[section("sandbox", &VERIFY_SANDBOX, "for all steps")];
+pub(super) const VERIFY: &[Key] = &[section("sandbox", &SANDBOX, "for all steps")];
 
 pub(super) const VERIFY_ENTRY: &[Key] = &[
     required("path", Kind::Text(Rule::Inside), "the step's path"),
-    section("sandbox", &BARE_SANDBOX, "for the steps of that path"),
+    section("sandbox", &SANDBOX, "for the steps of that path"),
     key(
         "mutex",
         Kind::Text(Rule::Any),

@@ -90,7 +90,7 @@ fn write_key(key: &Key, depth: usize, text: &mut String) {
         write_key(key, depth + 1, text);
     }
     if matches!(key.kind, Kind::Verify(..)) {
-        let entry = "verify: [{path: backend, sandbox: {driver: none}}]";
+        let entry = "verify: [{path: backend, sandbox: {driver: docker, image: \"rust:1\"}}]";
         let _ = writeln!(
             text,
             "{indent}# Or a list (`mutex: \"\"` has no other value yet):"

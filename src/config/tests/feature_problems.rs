@@ -52,7 +52,6 @@ fn features_that_are_not_there_are_refused_and_never_ignored() {
     check(
         &with(
             "lock: label
-verify: {sandbox: {driver: docker, image: x, cpus: 0.0, timeout: 3, env: {A: b}, volumes: [x]}}
 budget: {tokens: {run: 5}, usd: {day: 0.5, issue: 0}}
 github: {app: {id: 3}}
 notify: {slack_webhook_url: hunter2, macos: true, command: x, on_completed: false}",
@@ -60,34 +59,24 @@ notify: {slack_webhook_url: hunter2, macos: true, command: x, on_completed: fals
         r"
 c.yaml:6:11: `lock: label` is not supported yet: issues are locked by leases
   hint: remove it
-c.yaml:7:32: `verify.sandbox.driver: docker` is not supported yet: everything runs on the host
+c.yaml:7:28: `budget.tokens.run` is not supported yet: `issue_max_agent_runs` is the cap
   hint: remove it
-c.yaml:7:47: `verify.sandbox.image` is not supported yet: everything runs on the host
+c.yaml:7:43: `budget.usd.day` is not supported yet: `issue_max_agent_runs` is the cap
   hint: remove it
-c.yaml:7:78: `verify.sandbox.env` is not supported yet: everything runs on the host
+c.yaml:8:24: `github.app.id` is not supported yet: a token is used
   hint: remove it
-c.yaml:7:95: `verify.sandbox.volumes` is not supported yet: everything runs on the host
+c.yaml:9:33: `notify.slack_webhook_url` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
-c.yaml:8:28: `budget.tokens.run` is not supported yet: `issue_max_agent_runs` is the cap
+c.yaml:9:49: `notify.macos` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
-c.yaml:8:43: `budget.usd.day` is not supported yet: `issue_max_agent_runs` is the cap
-  hint: remove it
-c.yaml:9:24: `github.app.id` is not supported yet: a token is used
-  hint: remove it
-c.yaml:10:33: `notify.slack_webhook_url` is not supported yet: comments and `ghswarm status` tell it
-  hint: remove it
-c.yaml:10:49: `notify.macos` is not supported yet: comments and `ghswarm status` tell it
-  hint: remove it
-c.yaml:10:64: `notify.command` is not supported yet: comments and `ghswarm status` tell it
+c.yaml:9:64: `notify.command` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
 ",
     );
     check(
-        &with("verify: [{path: a, mutex: x}, {path: b, sandbox: {timeout: 1}}]"),
+        &with("verify: [{path: a, mutex: x}]"),
         r"
 c.yaml:6:31: `verify.mutex` is not supported yet: call `ghswarm mutex NAME -- COMMAND` in the step
-  hint: remove it
-c.yaml:6:64: `verify.sandbox.timeout` is not supported yet: `verify.sandbox.timeout` holds for all steps
   hint: remove it
 ",
     );
@@ -96,7 +85,7 @@ c.yaml:6:64: `verify.sandbox.timeout` is not supported yet: `verify.sandbox.time
   demo: {repo: o/r, path: /p, agents: {implement: {command: a}, review: {command: a}, sandbox: {driver: docker}}}
 ",
         r"
-c.yaml:2:105: `agents.sandbox.driver: docker` is not supported yet: everything runs on the host
+c.yaml:2:105: `agents.sandbox.driver: docker` is not supported yet: agents run on the host
   hint: remove it
 ",
     );

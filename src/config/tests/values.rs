@@ -316,22 +316,6 @@ fn an_empty_environment_keeps_what_programs_need_or_what_is_named() {
 }
 
 #[test]
-fn verify_steps_have_one_time_limit() {
-    assert_eq!(
-        good("verify: {sandbox: {timeout: 90s}}")
-            .verify_clocks
-            .total,
-        ms(90_000)
-    );
-    assert_eq!(
-        good("verify: [{path: a, sandbox: {driver: none}}]")
-            .verify_clocks
-            .total,
-        ms(7_200_000)
-    );
-}
-
-#[test]
 fn a_loopback_address_needs_no_encryption() {
     let repo = good("github: {api_url: 'http://127.0.0.1:8080/api/v3/'}");
     assert_eq!(repo.github.api_url, "http://127.0.0.1:8080/api/v3");

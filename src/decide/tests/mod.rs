@@ -10,6 +10,7 @@ mod orders;
 mod parts;
 mod phases;
 mod pushes;
+mod sandboxes;
 mod small_worlds;
 mod steps;
 mod turns;

@@ -272,6 +272,13 @@ fn run_going() {
 }
 
 #[test]
+fn sandbox_unavailable() {
+    let trouble = "no engine answers".to_owned();
+    let given = snapshot().with(|given| given.seen.local.sandbox_trouble = Some(trouble));
+    check(&given, "wait: no container to run in: no engine answers");
+}
+
+#[test]
 fn quarantined() {
     let mut status = failed();
     if let RunStatus::Ended(exit) = &mut status {

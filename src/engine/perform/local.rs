@@ -116,6 +116,10 @@ impl RepoEngine {
             .git
             .remove_worktree(&self.worktree_path(issue), merged)
             .await?;
+        // An engine that is away keeps them until the next start of this home.
+        if let Err(error) = self.world.runs.forget(issue) {
+            tracing::warn!("{error}");
+        }
         Ok(Performed::same(seen))
     }
 }

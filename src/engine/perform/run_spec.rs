@@ -10,7 +10,8 @@ use crate::decide::view::View;
 use crate::model::body::{VerifyBlock, without_our_blocks};
 use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
-use crate::model::run::{Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
+use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
+use crate::model::sandbox::{SandboxOwner, place_of};
 use crate::ports::{PortError, PortResult, Refusal};
 use crate::prompts::{self, PromptFacts};
 
@@ -79,19 +80,39 @@ impl RepoEngine {
                     .map(|text| agent_command(text, prompt.unwrap_or_default()))
                     .collect()
             }
-            RunKind::Setup => Ok(vec![step(
-                self.settings.setup.clone().unwrap_or_default(),
-                PathBuf::new(),
-            )]),
+            RunKind::Setup => {
+                let setup = self.settings.setup.clone().unwrap_or_default();
+                Ok(vec![self.step(view, setup, None)])
+            }
             RunKind::Verify => Ok(match &view.body.verify {
                 VerifyBlock::Steps(steps) => steps
                     .iter()
-                    .map(|s| {
-                        let dir = s.path.as_ref().map(PathBuf::from).unwrap_or_default();
-                        step(s.command.clone(), dir)
-                    })
+                    .map(|step| self.step(view, step.command.clone(), step.path.as_deref()))
                     .collect(),
                 VerifyBlock::Missing | VerifyBlock::Invalid { .. } => Vec::new(),
+            }),
+        }
+    }
+
+    /// A step where the configuration says that steps of this path run.
+    fn step(&self, view: &View<'_>, shell: String, path: Option<&str>) -> RunCommand {
+        let place = place_of(&self.settings.places, path);
+        let sandbox = place.and_then(|place| place.sandbox.clone());
+        RunCommand {
+            label: shell.clone(),
+            shell,
+            dir: path.map(PathBuf::from).unwrap_or_default(),
+            prompt_on_stdin: false,
+            clocks: place.map(|place| place.clocks),
+            config: place.map(|place| place.config.clone()),
+            sandbox: sandbox.map(|sandbox| {
+                Box::new(Boxed {
+                    sandbox,
+                    owner: SandboxOwner {
+                        instance: self.settings.owner.clone(),
+                        repository: view.seen.repo.id.0,
+                    },
+                })
             }),
         }
     }
@@ -155,15 +176,6 @@ impl RepoEngine {
     }
 }
 
-fn step(shell: String, dir: PathBuf) -> RunCommand {
-    RunCommand {
-        label: shell.clone(),
-        shell,
-        dir,
-        prompt_on_stdin: false,
-    }
-}
-
 /// Puts the prompt into an agent's command.
 fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
     let quoted = if prompt.len() > PROMPT_ARG_BYTES_MAX {
@@ -191,6 +203,9 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
         shell,
         dir: PathBuf::new(),
         prompt_on_stdin: on_stdin,
+        clocks: None,
+        config: None,
+        sandbox: None,
     })
 }
 

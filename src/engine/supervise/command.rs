@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::model::limits::{FROZEN_AWAKE_MAX, KILL_WAIT_MAX};
 use crate::model::run::{Clocks, RunCommand, RunEnd};
-use crate::ports::PortResult;
 use crate::ports::processes::{ChildEnd, ChildFacts, Force, Frozen};
+use crate::ports::{PortError, PortResult};
 
 use super::keeper::{Keeper, Standing};
 use super::pace::Pace;
@@ -81,9 +81,15 @@ impl<'a> Course<'a> {
             Some(ended) => ended,
             None => match self.parts.processes.start(index, command) {
                 Ok(()) => self.watch(index).await,
-                Err(error) => Ended::of(index, RunEnd::NotStarted).noted(error.to_string()),
+                Err(error) => failed(index, &error),
             },
         };
+        if let Some(remedy) = command.remedy(ended.end) {
+            ended.note = Some(match ended.note.take() {
+                Some(note) => format!("{note}; {remedy}"),
+                None => remedy,
+            });
+        }
         if let Some(note) = &ended.note {
             self.parts.processes.note(&format!("── {note}"));
         }
@@ -146,9 +152,7 @@ impl<'a> Course<'a> {
                         return ended;
                     }
                 }
-                Err(error) => {
-                    return Ended::of(index, RunEnd::NotStarted).noted(error.to_string());
-                }
+                Err(error) => return failed(index, &error),
             }
         }
     }
@@ -222,6 +226,9 @@ impl<'a> Course<'a> {
         if let Some(end) = facts.end {
             return self.judge_exit(index, end, facts.output_open, counts);
         }
+        if facts.preparing {
+            return None;
+        }
         self.total += counts;
         let printed = facts.output_bytes > self.bytes;
         self.silent = if printed {
@@ -267,11 +274,26 @@ impl<'a> Course<'a> {
         match end {
             ChildEnd::Code(code) => ended.code = Some(code),
             ChildEnd::Signal(signal) => ended.signal = Some(signal),
+            ChildEnd::OutOfMemory => {
+                ended = Ended::of(index, RunEnd::OutOfMemory).noted("ran out of memory");
+            }
         }
         if output_open {
             ended = ended.noted("a child process still held the output; it is ended");
         }
         Some(ended)
+    }
+}
+
+/// A command that never began. Where only its container is missing, that is nobody's failure.
+fn failed(index: usize, error: &PortError) -> Ended {
+    match error {
+        PortError::Unavailable { message, .. } => {
+            Ended::of(index, RunEnd::SandboxUnavailable).noted(message.clone())
+        }
+        PortError::Refused { .. } | PortError::Unknown { .. } => {
+            Ended::of(index, RunEnd::NotStarted).noted(error.to_string())
+        }
     }
 }
 

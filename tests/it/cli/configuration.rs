@@ -42,6 +42,14 @@ fn all_problems_of_a_configuration_are_told_at_once() {
 }
 
 #[test]
+fn the_example_of_a_repository_with_several_projects_is_valid() {
+    let machine = Machine::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/monorepo.yaml");
+    let page = machine.run(&["--config", example, "config", "check"]);
+    assert!(page.ends_with("exit status 0"), "{page}");
+}
+
+#[test]
 fn a_configuration_that_is_no_file_is_named() {
     let machine = Machine::new();
     std::fs::create_dir(machine.path("folder")).unwrap();

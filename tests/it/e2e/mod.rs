@@ -10,7 +10,7 @@
 
 mod agents;
 mod claim_race;
-mod cycled;
+pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
@@ -20,7 +20,7 @@ mod probe;
 mod proxy;
 mod race;
 mod requests;
-mod world;
+pub(crate) mod world;
 
 use std::time::Duration;
 

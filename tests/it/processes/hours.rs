@@ -153,6 +153,7 @@ impl Processes for Plan {
             end: over.then_some(ChildEnd::Code(0)),
             output_bytes: u64::try_from(bytes).unwrap(),
             output_open: !over,
+            preparing: false,
         })
     }
 

@@ -61,6 +61,9 @@ impl Home {
             shell: (*shell).to_owned(),
             dir: PathBuf::new(),
             prompt_on_stdin: false,
+            clocks: None,
+            config: None,
+            sandbox: None,
         };
         RunSpec {
             key: RunKey {

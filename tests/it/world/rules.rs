@@ -114,6 +114,7 @@ impl Rules {
             review: agent("gemini"),
             setup: self.policy.setup.then(|| "make deps".to_owned()),
             step_clocks: clocks(),
+            places: Vec::new(),
             question_file: "QUESTION.md".to_owned(),
             review_file: "REVIEW.md".to_owned(),
             target: self.target.clone(),

@@ -1,0 +1,46 @@
+//! A command of the run that runs in a container. What a container is, a door knows; here it is
+//! started where the run's command is wanted, and its output goes to the run's log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::RunHost;
+use crate::adapters::processes::log;
+use crate::model::run::{Boxed, RunCommand};
+use crate::ports::containers::{Container, ContainerJob, Containers, Sink};
+
+/// The engine, if this supervisor was given one.
+pub(super) type Door = Option<Arc<dyn Containers>>;
+
+impl RunHost {
+    /// The same with the engine that has the containers.
+    #[must_use]
+    pub fn with_containers(mut self, containers: Arc<dyn Containers>) -> Self {
+        self.containers = Some(containers);
+        self
+    }
+
+    /// Starts the command's container, or goes on with it.
+    pub(super) fn begin_boxed(
+        &self,
+        index: usize,
+        command: &RunCommand,
+        boxed: &Boxed,
+    ) -> Option<Box<dyn Container>> {
+        let containers = self.containers.as_ref()?;
+        let job = ContainerJob {
+            key: self.spec.key.clone(),
+            index,
+            folder: self.folder.path().to_owned(),
+            worktree: self.spec.worktree.clone(),
+            dir: Path::new(&command.dir).to_owned(),
+            shell: command.shell.clone(),
+            env: self.spec.env.clone(),
+            sandbox: boxed.sandbox.clone(),
+            owner: boxed.owner.clone(),
+        };
+        let shared = Arc::clone(&self.log);
+        let output: Sink = Arc::new(move |bytes| log::append(&shared, bytes));
+        Some(containers.start(job, output))
+    }
+}

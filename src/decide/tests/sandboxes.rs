@@ -1,0 +1,92 @@
+//! Containers that cannot be had: the issue waits, holds nothing, and nothing counts as failed.
+
+use super::check;
+use super::given::*;
+use crate::model::limits::SANDBOX_RETRY_AFTER;
+use crate::model::phase::Phase;
+use crate::model::run::{RunEnd, RunKind, RunStatus};
+
+fn without_an_engine(mut given: Given) -> Given {
+    given.seen.local.sandbox_trouble = Some("no engine".to_owned());
+    given
+}
+
+/// The agent succeeded, its work is saved, its verify steps stand like this.
+fn verified(status: Option<RunStatus>) -> Given {
+    let given = in_phase(Phase::Implement)
+        .worktree()
+        .pushed()
+        .open_run(RunKind::Implement, Some(succeeded()))
+        .working();
+    match status {
+        Some(status) => given.run(RunKind::Verify, status),
+        None => given,
+    }
+}
+
+/// A verify run that found no container, so long ago.
+fn never_began(ago: std::time::Duration) -> Given {
+    let mut status = ended(RunEnd::SandboxUnavailable, None);
+    let now = verified(None).now();
+    if let RunStatus::Ended(exit) = &mut status {
+        exit.note = Some("no image".to_owned());
+        exit.ended_at = now - ago;
+    }
+    verified(Some(status))
+}
+
+#[test]
+fn no_agent_is_reserved_whose_work_could_not_be_verified() {
+    check(
+        &without_an_engine(snapshot()),
+        "wait: no container to run in: no engine",
+    );
+    let claimed = without_an_engine(in_phase(Phase::Implement).worktree().working());
+    check(&claimed, "set status label: the labels say something else");
+}
+
+#[test]
+fn verify_steps_wait_without_holding_the_lease() {
+    let given = without_an_engine(verified(None));
+    check(&given, "set status label: the labels say something else");
+    check(
+        &given.labels(&["status: idle"]),
+        "release: nothing to do under the claim",
+    );
+}
+
+#[test]
+fn steps_that_found_no_container_are_begun_anew_after_a_while_under_the_same_name() {
+    let young = never_began(SANDBOX_RETRY_AFTER / 2).labels(&["status: idle"]);
+    check(&young, "release: nothing to do under the claim");
+    let by_order = never_began(SANDBOX_RETRY_AFTER / 2).with(|given| given.seen.order.now = true);
+    check(&by_order, "start run: start the verify steps");
+    check(
+        &never_began(SANDBOX_RETRY_AFTER),
+        "start run: start the verify steps",
+    );
+}
+
+#[test]
+fn a_setup_that_found_no_container_does_not_claim_again_at_once() {
+    let setup = |ago| {
+        let mut status = ended(RunEnd::SandboxUnavailable, None);
+        let now = snapshot().now();
+        if let RunStatus::Ended(exit) = &mut status {
+            exit.note = Some("no image".to_owned());
+            exit.ended_at = now - ago;
+        }
+        snapshot().run(RunKind::Setup, status)
+    };
+    check(
+        &setup(SANDBOX_RETRY_AFTER / 2),
+        "wait: no container to run in: no image",
+    );
+    check(&setup(SANDBOX_RETRY_AFTER), "claim: free");
+}
+
+#[test]
+fn what_ran_out_of_memory_did_fail() {
+    let given = verified(Some(ended(RunEnd::OutOfMemory, None)));
+    check(&given, "write state: verify failed");
+}
