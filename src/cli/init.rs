@@ -27,9 +27,16 @@ pub fn init(env: &Env, args: &Args, options: &InitOptions) -> Result<ExitCode, C
         && !options.force
     {
         let what = format!("`{}` is there already", there.display());
+        let (option, named) = match usual {
+            Usual::Yes => (String::new(), String::new()),
+            Usual::No => (
+                format!(" --config {}", quoted(&path)),
+                format!(" {}", quoted(&path)),
+            ),
+        };
         return Err(CommandError::new(Kind::Usage, what)
-            .hint("look at it: ghswarm config check")
-            .hint("replace it: ghswarm init --force"));
+            .hint(format!("look at it: ghswarm{option} config check"))
+            .hint(format!("replace it: ghswarm init{named} --force")));
     }
     if path.is_dir() {
         let what = format!("`{}` is a directory", path.display());

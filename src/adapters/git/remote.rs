@@ -266,7 +266,15 @@ const NOT_REACHED: [&str; 9] = [
     "Name or service not known",
 ];
 
-const CUT_OFF: [&str; 11] = [
+const CUT_OFF: [&str; 17] = [
+    // What ssh says when the other side drops it; git itself adds only that it could not read.
+    "Connection closed",
+    "kex_exchange_identification",
+    "Could not read from remote repository",
+    // An HTTP answer that ends in the middle.
+    "transfer closed with",
+    "expected flush after ref listing",
+    "bad line length",
     "hung up unexpectedly",
     "early EOF",
     "RPC failed",
@@ -341,3 +349,6 @@ pub(super) fn write_failure_of(what: &str, stderr: &str, words: String) -> PortE
         Reach::Failed => PortError::refused(what, Refusal::Local, words),
     }
 }
+
+#[cfg(test)]
+mod tests;

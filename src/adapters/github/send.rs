@@ -288,6 +288,8 @@ impl Sender {
             }
         })?;
         let (parts, body) = response.into_parts();
+        let status = parts.status.as_u16();
+        tracing::debug!(status, "{} {path} ({})", call.method, call.what);
         let body = body
             .collect()
             .await

@@ -145,7 +145,7 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         "max_retries",
         Kind::Count(0, RETRIES),
         "3",
-        "tries at one phase before the issue is blocked",
+        "tries again at one phase, after the first one, before the issue is blocked",
     ),
     key(
         "issue_max_agent_runs",

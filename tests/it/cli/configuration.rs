@@ -62,6 +62,17 @@ fn a_configuration_that_is_no_file_is_named() {
 }
 
 #[test]
+fn what_init_says_about_a_file_of_another_name_is_about_that_file() {
+    let machine = Machine::new();
+    let named = machine.path("other.yaml");
+    let named = named.to_str().unwrap();
+    machine.run(&["init", named]);
+    let again = machine.run(&["init", named]);
+    assert!(again.contains("other.yaml --force"), "{again}");
+    assert!(again.contains("other.yaml config check"), "{again}");
+}
+
+#[test]
 fn init_writes_a_private_file_that_is_valid_and_never_overwrites() {
     let machine = Machine::new();
     let first = machine.run(&["init"]);
