@@ -6,8 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::model::blockers::WaitsOn;
-use crate::model::blockers::named_in;
+use crate::model::blockers::{WaitsOn, named_in};
 use crate::model::board::{Board, BoardIssue};
 use crate::model::claim::ClaimRecord;
 use crate::model::ids::{IssueNumber, Login, PrNumber, Timestamp};

@@ -148,7 +148,6 @@ impl RepoEngine {
         self.ask_about_people(&mut seen).await?;
         self.date_odd_lease(issue, &mut seen)?;
         self.ask_about_leads(&mut seen).await?;
-        self.ask_about_blockers(&mut seen).await?;
         Ok(seen)
     }
 

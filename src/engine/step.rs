@@ -267,6 +267,7 @@ impl RepoEngine {
     }
 
     pub(super) async fn decide(&self, seen: &mut Snapshot) -> PortResult<Decision> {
+        self.ask_about_blockers(seen).await?;
         let decision = decide(seen, &self.policy, seen.look.at);
         if matches!(decision.why(), Why::NoSlot { .. }) && !seen.slot_owners_known {
             self.ask_about_slots(seen).await?;

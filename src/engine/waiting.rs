@@ -46,6 +46,13 @@ struct Line {
     sub_issues: u64,
 }
 
+/// The issues that a text names as blockers. One that names its own issue says nothing.
+fn named_by(issue: IssueNumber, body: &str) -> Vec<IssueNumber> {
+    let mut named = named_in(body);
+    named.retain(|one| *one != issue);
+    named
+}
+
 impl Backlogged {
     /// Something changed: the next one who needs it reads it again.
     pub(super) fn outdate(&mut self) {
@@ -55,7 +62,7 @@ impl Backlogged {
     fn read(&mut self, issues: Vec<OpenIssue>) {
         let lines = issues.into_iter().map(|issue| {
             let line = Line {
-                named: named_in(&issue.body),
+                named: named_by(issue.listed.number, &issue.body),
                 dependencies: issue.listed.open_dependencies,
                 sub_issues: issue.listed.open_sub_issues,
             };
@@ -127,12 +134,12 @@ impl Waiting {
 impl RepoEngine {
     /// Asks what the issue waits for, if that matters; nothing where it names and counts nothing.
     pub(super) async fn ask_about_blockers(&self, seen: &mut Snapshot) -> PortResult<()> {
-        let named = match View::of(seen, &self.policy, seen.look.at) {
-            Ok(view) if view.may_be_held_back() => named_in(&view.issue.body),
+        let (issue, named) = match View::of(seen, &self.policy, seen.look.at) {
+            Ok(view) if view.may_be_held_back() => {
+                let issue = view.issue.number;
+                (issue, named_by(issue, &view.issue.body))
+            }
             Ok(_) | Err(_) => return Ok(()),
-        };
-        let Some(issue) = seen.look.issue.as_ref().map(|issue| issue.number) else {
-            return Ok(());
         };
         if self.waiting().is_none() {
             // A command for one issue: it is the one that lists.

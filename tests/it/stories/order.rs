@@ -100,7 +100,7 @@ fn an_issue_waits_until_what_its_text_names_is_closed() {
 fn a_blocker_that_nobody_will_do_holds_nothing_back() {
     let world = World::new();
     let first = world.opens_labelled(ANN, ("Sell apples", "Later."), &[]);
-    let second = world.opens(ANN, "Sell cider", &says("Blocked by #1, #7."));
+    let second = world.opens(ANN, "Sell cider", &says("Blocked by #1, #2, #7."));
     world.settle();
     expect_held_back(&world, second, "waits_on");
     world.repo.close_as_not_planned(ANN, first).unwrap();
@@ -236,4 +236,25 @@ fn all_that_wait_cost_one_listing_after_a_change_and_none_without() {
     world.says(ANN, other, "Soon.");
     let listings = [(Op::ListIssues, 200), (Op::ListIssues, 200)];
     assert_eq!(asked(), listings, "what changed, and the open issues");
+}
+
+#[test]
+fn a_claim_by_hand_asks_nothing_about_dependencies() {
+    use ghswarm::decide::TakeOver;
+    use ghswarm::engine::claims::{ClaimOutcome, Wish};
+    let world = World::new();
+    world.opens_labelled(ANN, ("Sell pears", "Later."), &[]);
+    let issue = world.opens(ANN, "Sell apples", &says("Blocked by #1."));
+    let wish = Wish {
+        lead: None,
+        take_over: TakeOver::No,
+    };
+    let number = ghswarm::model::ids::IssueNumber(issue);
+    let before = world.sim().requests().len();
+    let engine = world.a().engine();
+    let outcome = world.wait(engine.claim_by_hand(number, wish)).unwrap();
+    assert!(matches!(outcome, ClaimOutcome::Claimed(_)), "{outcome:?}");
+    let asked = world.sim().requests().split_off(before);
+    let listings = asked.iter().filter(|r| r.op == Op::ListIssues);
+    assert_eq!(listings.count(), 0, "{asked:#?}");
 }
