@@ -44,6 +44,9 @@ const MIGRATIONS: [&str; 1] = ["
 /// How long a write waits for another process's: longer would be felt in a step.
 const BUSY_WAIT: Duration = Duration::from_secs(2);
 
+/// Between two tries of what `SQLite` does not wait for by itself.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
 /// So many events are read where the query sets no limit.
 const READ_MAX: u32 = 100_000;
 
@@ -172,12 +175,34 @@ fn connect(path: &Path, busy_wait: Duration) -> Result<Connection, StoreError> {
     }
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(busy_wait)?;
-    // Readers and the one writer do not block each other.
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    write_ahead(&connection, busy_wait)?;
     // The last events may be lost in a power cut, never the file.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     migrate(&mut connection)?;
     Ok(connection)
+}
+
+/// Readers and the one writer do not block each other in this mode. `SQLite` refuses the switch at once
+/// while another connection makes the same, without regard to the busy timeout: it is asked again.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "waits for another process's lock as the busy timeout does, which is real time too"
+)]
+fn write_ahead(connection: &Connection, busy_wait: Duration) -> Result<(), StoreError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && waited < busy_wait => {
+                std::thread::sleep(BUSY_PAUSE);
+                waited += BUSY_PAUSE;
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 fn version(connection: &Connection) -> Result<usize, StoreError> {

@@ -112,20 +112,24 @@ fn a_store_of_a_newer_program_is_not_touched() {
 }
 
 #[test]
-fn several_processes_record_at_once() {
-    let (_folder, events) = store();
-    let path = events.path.clone();
-    std::thread::scope(|scope| {
-        for n in 0..4_u64 {
-            let path = path.clone();
-            scope.spawn(move || {
-                // Each with a connection of its own, as processes have.
-                let events = SqliteEvents::new(&path);
-                (0..10).for_each(|m| events.record(&event(n * 10 + m)));
-            });
-        }
-    });
-    assert_eq!(events.read(&EventQuery::default()).unwrap().len(), 40);
+fn several_processes_record_at_once_also_where_all_find_no_file() {
+    // The start is where it goes wrong, if it does: the file is made and switched to its journal.
+    for _ in 0..20 {
+        let (_folder, events) = store();
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for n in 0..8_u64 {
+                let (path, start) = (&events.path, &start);
+                scope.spawn(move || {
+                    // Each with a connection of its own, as processes have.
+                    let events = SqliteEvents::new(path);
+                    start.wait();
+                    (0..3).for_each(|m| events.record(&event(n * 10 + m)));
+                });
+            }
+        });
+        assert_eq!(events.read(&EventQuery::default()).unwrap().len(), 24);
+    }
 }
 
 #[test]
