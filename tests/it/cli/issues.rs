@@ -35,8 +35,7 @@ fn a_fresh_issue_is_explained_and_stepped() {
 #[test]
 fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     let world = Served::new();
-    let run = world.run(&["run", "1", "--wait"]);
-    assert!(run.ends_with("#1 done\n--- exit status 0"), "{run}");
+    world.run_to_done();
     let pages = [
         &["explain", "1"] as &[&str],
         &["logs", "1"],
@@ -156,8 +155,7 @@ fn an_answer_is_posted_once_and_reaches_the_agent() {
             .count()
     };
     assert_eq!(said(&world), 1);
-    let done = world.run(&["run", "1", "--wait"]);
-    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
+    world.run_to_done();
     let prompt = std::fs::read_to_string(world.dir().join("bin/prompt.md")).unwrap();
     assert!(prompt.contains("Shout in English, please."), "{prompt}");
     assert!(!prompt.contains("ghswarm:key="), "{prompt}");
@@ -233,8 +231,7 @@ fn more_runs_are_granted_by_resume_alone() {
     world.agent(&real);
     let granted = world.run(&["resume", "1", "--more-runs", "9"]);
     assert!(granted.ends_with("exit status 0"), "{granted}");
-    let done = world.run(&["run", "1", "--wait"]);
-    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
+    world.run_to_done();
 }
 
 #[test]
