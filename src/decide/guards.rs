@@ -13,7 +13,7 @@ use crate::model::state::BlockedReason;
 use super::effect::{CommentAbout, Effect, KeyedComment, Mirror, Signals};
 use super::signals::ClaimLabel;
 use super::view::{ClaimView, StateSource, View};
-use super::{Decision, Policy, Snapshot, Why, state};
+use super::{Decision, Policy, Snapshot, Trouble, Why, state};
 
 /// A guard's name and question, in the order they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -299,18 +299,22 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
 }
 
-/// What only a person can mend is not tried for ever. After the merge nothing is lost by trying again.
+/// What only a person can mend is not tried for ever, and what may mend itself not all the time. After the
+/// merge nothing is lost by trying again.
 fn local(view: &View<'_>) -> Option<Decision> {
     let trouble = view.seen.trouble.as_ref()?;
+    let Trouble::Lasts { reason, text } = trouble else {
+        return trouble.rest();
+    };
+    let reason = *reason;
     if matches!(view.phase(), Phase::VerifyMerge | Phase::Done) {
         return None;
     }
-    let reason = trouble.reason;
     if let Some(run) = view.live_run() {
         let why = Why::Blocking { reason };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
-    Some(view.block(reason, trouble.text.clone()))
+    Some(view.block(reason, text.clone()))
 }
 
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment

@@ -208,4 +208,28 @@ fn a_broken_worktree_is_the_trouble_of_its_issue_alone() {
     assert!(page.contains("hint: this machine refused"), "{page}");
     let page = world.run(&["explain", "1"]);
     assert!(page.contains("issue #1 of `demo`"), "{page}");
+
+    // Once it is left alone for a while, that is what is told.
+    world.run(&["run", "1"]);
+    world.run(&["run", "1"]);
+    let pages = [
+        world.run(&["explain", "1"]),
+        world.run(&["run", "1"]),
+        world.run(&["run", "1", "--dry-run"]),
+    ];
+    let explained = &pages[0];
+    assert!(explained.contains("✗ local"), "{explained}");
+    assert!(explained.contains("ghswarm run 1 --force"), "{explained}");
+    let refused = &pages[1];
+    assert!(
+        refused.contains("so it is left alone until [TIME] UTC")
+            && refused.contains(
+                "hint: mend what the cause names, then try it now: ghswarm run 1 --force"
+            )
+            && refused.ends_with("exit status 4"),
+        "{refused}"
+    );
+    assert!(pages[2].contains("would do nothing"), "{}", pages[2]);
+    let forced = world.run(&["run", "1", "--force"]);
+    assert!(!forced.contains("left alone"), "{forced}");
 }
