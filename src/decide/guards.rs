@@ -41,14 +41,23 @@ const GUARDS: &[(Guard, Check)] = &[
         claim,
     ),
     (guard("strays", "no run left processes behind"), strays),
-    (guard("open", "the issue is open"), open),
-    (guard("managed", "it carries a status label"), managed),
+    (
+        guard("open", "the issue is open, or its work is done"),
+        open,
+    ),
+    (
+        guard("managed", "it carries a status label, or is closed as done"),
+        managed,
+    ),
     (guard("hold", "no hold label stands"), hold),
     (
         guard("repository", "the repository can be written to"),
         repository,
     ),
-    (guard("reclaim", "a take-over was announced"), reclaimed),
+    (
+        guard("reclaim", "a take-over, if there was one, was announced"),
+        reclaimed,
+    ),
     (guard("state", "its state block is valid"), state_valid),
     (guard("edits", "no person's edit was overwritten"), edits),
     (guard("orders", "no person ordered a stop"), orders),
@@ -61,15 +70,27 @@ const GUARDS: &[(Guard, Check)] = &[
         guard("trust", "its text may be acted on"),
         super::untrusted::guard,
     ),
-    (guard("spec", "its verify block says what done means"), spec),
     (
-        guard("dependencies", "nothing that it depends on is open"),
+        guard(
+            "spec",
+            "its verify block says what done means, or it is merged",
+        ),
+        spec,
+    ),
+    (
+        guard("dependencies", "nothing that it depends on holds it back"),
         super::dependencies::guard,
     ),
     (guard("backoff", "no waiting time runs"), backoff),
-    (guard("lease", "our lease is young"), lease_age),
     (
-        guard("checkpoint", "the checkpoint is up to the state"),
+        guard("lease", "our lease, if we hold one, is young"),
+        lease_age,
+    ),
+    (
+        guard(
+            "checkpoint",
+            "the checkpoint, while we hold a lease, is up to the state",
+        ),
         checkpoint,
     ),
 ];

@@ -238,7 +238,7 @@ impl RepoEngine {
                 "trouble",
                 "trouble".to_owned(),
                 error.to_string(),
-                retry_at(error),
+                error.retry_at(),
             ),
             StepOutcome::Rests { until, trouble } => (
                 "trouble",
@@ -307,12 +307,5 @@ fn wait_word(why: &Why) -> &'static str {
         "running"
     } else {
         "waiting"
-    }
-}
-
-fn retry_at(error: &PortError) -> Option<Timestamp> {
-    match error {
-        PortError::Unavailable { retry_at, .. } => *retry_at,
-        PortError::Refused { .. } | PortError::Unknown { .. } => None,
     }
 }

@@ -176,7 +176,7 @@ impl RepoEngine {
                 text,
                 times,
                 since,
-                until: wait.map(|wait| now + wait).max(retry_at(error)),
+                until: wait.map(|wait| now + wait).max(error.retry_at()),
                 fingerprint,
                 reason,
             }),
@@ -202,13 +202,6 @@ fn wait_after(times: u32) -> Option<Duration> {
     let doublings = times.checked_sub(2)?.min(16);
     let wait = TROUBLE_WAIT_FIRST.saturating_mul(1 << doublings);
     Some(wait.min(TROUBLE_WAIT_MAX))
-}
-
-fn retry_at(error: &PortError) -> Option<Timestamp> {
-    match error {
-        PortError::Unavailable { retry_at, .. } => *retry_at,
-        PortError::Refused { .. } | PortError::Unknown { .. } => None,
-    }
 }
 
 /// Times, process numbers and ids differ from one time to the next.
