@@ -1,6 +1,7 @@
 //! The commands about issues, against a simulated GitHub.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -46,6 +47,8 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     ]
     .map(|words| world.run(words));
     insta::assert_snapshot!(pages.join("\n\n"));
+    let open = open_to_others(&world.dir().join("home"));
+    assert!(open.is_empty(), "{open:?}");
     let history = world.run(&["history", "--issue", "1", "--since", "1h", "--limit", "1"]);
     assert!(
         history.contains("[DATE] [TIME] UTC  demo #1  done         release: done"),
@@ -53,6 +56,21 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     );
     let none = world.run(&["history", "--issue", "7"]);
     assert!(none.contains("nothing is recorded"), "{none}");
+}
+
+/// Everything at and under this place that other users may read, write or enter.
+fn open_to_others(place: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let facts = std::fs::symlink_metadata(place).unwrap();
+    if facts.is_symlink() {
+        return Vec::new();
+    }
+    let open = (facts.permissions().mode() & 0o077 != 0).then(|| place.to_owned());
+    // Git writes into the clone's private folder as it likes: that folder itself is closed.
+    let of_git = place.parent().is_some_and(|above| above.ends_with("git"));
+    let entries = std::fs::read_dir(place).ok().filter(|_| !of_git);
+    let entries = entries.into_iter().flatten();
+    let below = entries.flat_map(|entry| open_to_others(&entry.unwrap().path()));
+    open.into_iter().chain(below).collect()
 }
 
 #[test]
