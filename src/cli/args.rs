@@ -10,6 +10,7 @@ use super::completions::CompletionsOptions;
 use super::hooks::HooksOptions;
 use super::lease::LeaseOptions;
 use super::manual::ManOptions;
+use super::skills::SkillsOptions;
 use super::unit::ServiceOptions;
 use crate::model::ids::{IssueNumber, PrNumber};
 use crate::model::run::RunKey;
@@ -83,6 +84,8 @@ pub enum Command {
     Mutex(MutexOptions),
     /// Keep the loop running: a systemd user unit on Linux, a launchd agent on macOS
     Service(ServiceOptions),
+    /// Install the skills that teach coding agents these commands
+    Skills(SkillsOptions),
     /// Print completions for a shell
     Completions(CompletionsOptions),
     /// Print a man page, or write all of them

@@ -26,6 +26,7 @@ mod resume;
 mod run;
 mod select;
 mod signals;
+mod skills;
 mod standing;
 mod status;
 pub mod supervise;
@@ -140,6 +141,7 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::Hooks(options) => hooks::hooks(&env, options),
             Command::Lease(options) => lease::lease(&env, args, options).await,
             Command::Service(options) => unit::service(&env, args, options),
+            Command::Skills(options) => skills::skills(&env, options),
             Command::Completions(options) => completions::completions(options),
             Command::Man(options) => manual::man(options),
             Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),

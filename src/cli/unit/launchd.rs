@@ -58,16 +58,11 @@ fn escaped(text: &str) -> String {
         .replace('>', "&gt;")
 }
 
-/// Takes the agent up. One that is there already is taken out first.
-pub(super) fn start(user: u32, file: &Path, replaced: bool) -> Vec<Vec<String>> {
-    let mut all = Vec::new();
-    if replaced {
-        all.push(stop(user));
-    }
+/// Takes the agent up. One that is there already has to be taken out first.
+pub(super) fn start(user: u32, file: &Path) -> Vec<String> {
     let mut bootstrap = words(&format!("launchctl bootstrap gui/{user}"));
     bootstrap.push(file.display().to_string());
-    all.push(bootstrap);
-    all
+    bootstrap
 }
 
 /// Ends it.

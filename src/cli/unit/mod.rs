@@ -198,6 +198,10 @@ impl Unit {
         }
         write(&self.file, text)?;
         output::say(&format!("wrote `{}`", self.file.display()));
+        if there.is_some() && self.keeper == Keeper::Launchd {
+            // One that is not loaded refuses to be taken out, which is as well.
+            let _ = ask(&launchd::stop(user_id()));
+        }
         for words in self.start(there.is_some()) {
             ask(&words).map_err(|error| {
                 CommandError::outside("the unit is written, but the loop is not started", error)
@@ -224,10 +228,14 @@ impl Unit {
             Some(_) => {}
         }
         let stop = self.stop();
-        ask(&stop).map_err(|error| {
-            CommandError::outside("cannot stop the loop; its unit is still there", error)
-                .hint(format!("try it yourself: {}", stop.join(" ")))
-        })?;
+        // launchd refuses to end what is not loaded; systemd does not.
+        let loaded = self.keeper == Keeper::Systemd || ask(&launchd::show(user_id())).is_ok();
+        if loaded {
+            ask(&stop).map_err(|error| {
+                CommandError::outside("cannot stop the loop; its unit is still there", error)
+                    .hint(format!("try it yourself: {}", stop.join(" ")))
+            })?;
+        }
         std::fs::remove_file(&self.file).map_err(|error| {
             CommandError::outside(format!("cannot remove `{}`", self.file.display()), error)
         })?;
@@ -270,7 +278,7 @@ impl Unit {
     fn start(&self, replaced: bool) -> Vec<Vec<String>> {
         match self.keeper {
             Keeper::Systemd => systemd::start(replaced),
-            Keeper::Launchd => launchd::start(user_id(), &self.file, replaced),
+            Keeper::Launchd => vec![launchd::start(user_id(), &self.file)],
         }
     }
 

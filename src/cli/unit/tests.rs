@@ -44,15 +44,12 @@ fn systemd_has_nothing_to_say_against_the_unit() {
         .into_iter()
         .chain([file.display().to_string()])
         .collect();
-    match ask(&words) {
-        Ok(_) => {}
-        Err(error)
-            if error.starts_with("cannot run")
-                || error.contains("Failed to initialize manager") =>
-        {
-            println!("skipped: {error}");
-        }
-        Err(error) => panic!("{error}"),
+    // Where there is none, or none that starts in a container, there is nobody to ask.
+    let absent = |error: &str| {
+        error.starts_with("cannot run") || error.contains("Failed to initialize manager")
+    };
+    if let Err(error) = ask(&words) {
+        assert!(absent(&error), "{error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `claim` and `board`, as people and agents type them; and every command of the skill.
+//! `claim` and `board`, as people and agents type them.
 
 use std::process::Command;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::Served;
 
 /// A served repository whose clone is the working directory, without any configuration.
-struct Bare {
-    served: Served,
+pub(super) struct Bare {
+    pub(super) served: Served,
 }
 
 impl Bare {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut served = Served::new();
         let machine = &mut served.machine;
         machine.env.retain(|(name, _)| name != "GHSWARM_CONFIG");
@@ -28,7 +28,7 @@ impl Bare {
         Self { served }
     }
 
-    fn run(&self, words: &[&str]) -> String {
+    pub(super) fn run(&self, words: &[&str]) -> String {
         let page = self.served.run(words);
         let patterns = [
             (r"`[0-9a-f]{8,}`", "`[HOME-ID]`"),
@@ -47,7 +47,7 @@ impl Bare {
 
     /// A merged pull request from this branch; answers its number.
     #[expect(clippy::disallowed_methods, reason = "git pushes as an agent's would")]
-    fn merged_pr(&self, branch: &str) -> u64 {
+    pub(super) fn merged_pr(&self, branch: &str) -> u64 {
         let dir = self.served.machine.dir.clone().unwrap();
         let script = format!(
             "git fetch -q origin && git checkout -q -B {branch} origin/HEAD && echo x >> x && \
@@ -208,67 +208,4 @@ fn a_watched_board_goes_on_until_it_is_interrupted() {
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-}
-
-/// Every line of the skill's shell blocks.
-fn commands_of_the_skill() -> Vec<String> {
-    let text = include_str!("../../../skills/ghswarm-claim/SKILL.md");
-    let mut inside = false;
-    let mut commands = Vec::new();
-    for line in text.lines() {
-        if line.starts_with("```") {
-            inside = line == "```sh";
-        } else if inside {
-            commands.push(line.to_owned());
-        }
-    }
-    commands
-}
-
-#[test]
-fn every_command_of_the_skill_works_as_it_stands_there() {
-    let commands = commands_of_the_skill();
-    assert!(commands.len() >= 12, "{commands:?}");
-    for command in commands {
-        let bare = Bare::new();
-        // The skill's numbers are this repository's, and what has to be before is so.
-        if command.contains("release") || command.contains("renew") || command.contains("take-over")
-        {
-            let claim = bare.run(&["claim", "1"]);
-            assert!(claim.contains("#1 claimed"), "{claim}");
-        }
-        let pr = if command.contains("--merged") {
-            bare.merged_pr("issue-1")
-        } else {
-            0
-        };
-        let line = command
-            .replace("42", "1")
-            .replace("43", "2")
-            .replace("44", "3");
-        let line = line.replace("61", &pr.to_string());
-        let words = shlex::split(&line).unwrap();
-        let (program, words) = words.split_first().unwrap();
-        assert_eq!(program, "ghswarm", "{command}");
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let page = bare.run(&words);
-        assert!(page.ends_with("--- exit status 0"), "{page}");
-    }
-}
-
-#[test]
-fn the_skills_front_matter_is_what_claude_code_reads() {
-    let text = include_str!("../../../skills/ghswarm-claim/SKILL.md");
-    let (_, rest) = text.split_once("---\n").unwrap();
-    let (front, body) = rest.split_once("\n---\n").unwrap();
-    let front: std::collections::BTreeMap<String, String> = serde_yaml::from_str(front).unwrap();
-    assert_eq!(front["name"], "ghswarm-claim");
-    let described = &front["description"];
-    assert!(
-        described.len() > 80 && described.len() < 1024,
-        "{}",
-        described.len()
-    );
-    assert_eq!(front.len(), 2);
-    assert!(body.trim_start().starts_with("# "));
 }

@@ -7,6 +7,7 @@ mod configuration;
 mod issues;
 mod mutex;
 mod outside;
+mod skills;
 mod unit;
 mod usage;
 

@@ -1,6 +1,11 @@
 //! `service`, `completions` and `man`, as people type them. The system's keeper of services is a script that
 //! writes down what it was told.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "a test that is left out says so by name"
+)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 

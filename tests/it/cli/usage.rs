@@ -29,6 +29,7 @@ fn every_command_has_help_that_needs_nothing() {
         "lease",
         "hooks",
         "service",
+        "skills",
         "completions",
         "man",
     ];
