@@ -114,10 +114,7 @@ pub(super) fn wait_for(run: &RunFacts) -> Option<Decision> {
 /// Carries the verify run of this key, or the repetition of it that counts.
 pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
     match standing(view, key) {
-        Standing::Next(key) => {
-            let start = || start_steps(view, &key);
-            Verified::NotYet(view.before_run().unwrap_or_else(start))
-        }
+        Standing::Next(key) => Verified::NotYet(start_steps(view, &key)),
         Standing::Going(decision) => Verified::NotYet(decision),
         Standing::Succeeded => Verified::Yes,
         Standing::Failed(run, exit) => Verified::No(failure_text(run, exit)),
@@ -128,6 +125,8 @@ pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
     }
 }
 
+/// Containers come before the claim: one taken for steps that find none would be given back at once, and
+/// taken again.
 fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
     sandboxes::missing(view)
         .or_else(|| view.before_run())

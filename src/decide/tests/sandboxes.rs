@@ -55,6 +55,29 @@ fn verify_steps_wait_without_holding_the_lease() {
     );
 }
 
+/// Else a claim would be taken, found useless and given back in each cycle, for ever.
+#[test]
+fn steps_without_a_container_take_no_claim() {
+    let given_back = |mut given: Given| {
+        given = given.labels(&["agent-claimed", "status: idle"]);
+        given.seen.local.claim = None;
+        given.seen.look.leases.clear();
+        given
+    };
+    check(
+        &given_back(never_began(SANDBOX_RETRY_AFTER / 2)),
+        "wait: no container to run in: no image",
+    );
+    check(
+        &given_back(without_an_engine(verified(None))),
+        "wait: no container to run in: no engine",
+    );
+    check(
+        &given_back(never_began(SANDBOX_RETRY_AFTER)),
+        "claim: free",
+    );
+}
+
 #[test]
 fn steps_that_found_no_container_are_begun_anew_after_a_while_under_the_same_name() {
     let young = never_began(SANDBOX_RETRY_AFTER / 2).labels(&["status: idle"]);
