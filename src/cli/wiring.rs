@@ -30,7 +30,7 @@ use crate::engine::{
 use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
-use crate::model::sandbox::SandboxOwner;
+use crate::model::sandbox::{Sandbox, SandboxOwner};
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::git::Git;
@@ -352,7 +352,7 @@ fn with_containers(
     home: &Home,
     (config, facts): (&RepoConfig, &Repository),
 ) -> Result<ProcessRuns, CommandError> {
-    if config.places.iter().all(|place| place.sandbox.is_none()) {
+    if sandboxes(config).next().is_none() {
         return Ok(runs);
     }
     let owner = SandboxOwner {
@@ -367,6 +367,15 @@ fn with_containers(
         tracing::debug!("containers are not tidied up: {error}");
     }
     Ok(runs)
+}
+
+/// Every sandbox of the configuration.
+pub fn sandboxes(config: &RepoConfig) -> impl Iterator<Item = &Sandbox> {
+    let steps = config
+        .places
+        .iter()
+        .filter_map(|place| place.sandbox.as_ref());
+    steps.chain(&config.agents.sandbox)
 }
 
 /// The containers of this machine; the engine is looked for when the first one is wanted.
@@ -395,6 +404,7 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         implement: agent(&config.agents.implement),
         simplify: config.agents.simplify.as_ref().map(agent),
         review: agent(&config.agents.review),
+        agent_sandbox: config.agents.sandbox.clone(),
         setup: config.worktree_setup.clone(),
         step_clocks: config.verify_clocks,
         places: config.places.clone(),
@@ -422,12 +432,7 @@ fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let maps: Vec<&BTreeMap<String, String>> = agents
         .map(|agent| &agent.env)
         .chain([&config.env])
-        .chain(
-            config
-                .places
-                .iter()
-                .flat_map(|place| place.sandbox.iter().map(|sandbox| &sandbox.env)),
-        )
+        .chain(sandboxes(config).map(|sandbox| &sandbox.env))
         .collect();
     maps.into_iter()
         .flat_map(BTreeMap::iter)

@@ -29,12 +29,27 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
     match &run.status {
         RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
         RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
+        // Nothing of it ran: it is begun again, and costs nothing.
+        RunStatus::Ended(exit) if sandboxes::never_began(exit) => {
+            let wait = sandboxes::missing(view);
+            Progress::Not(wait.unwrap_or_else(|| start_or_reserve(view, &key)))
+        }
+        // However it ended: what it did is in its box and nowhere else.
+        RunStatus::Ended(_) if holds_work(view, run) => {
+            let what = "bring the agent's work out of its box";
+            Progress::Not(Decision::act(Effect::TakeBox(key), Why::Next { what }))
+        }
         RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
         RunStatus::Ended(exit) => {
             let detail = failure_text(run, exit);
             Progress::Not(retry(view, kind, BlockedReason::AgentFailed, &detail))
         }
     }
+}
+
+/// Has the run a box, and is there a worktree to take its work to?
+fn holds_work(view: &View<'_>, run: &RunFacts) -> bool {
+    run.agent_box.is_some() && view.worktree().is_some()
 }
 
 pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
@@ -164,7 +179,7 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     } else {
         1
     };
-    if kind.is_agent() {
+    if kind.is_agent() && !replaces_nothing(view, kind) {
         state.total_agent_runs = state.total_agent_runs.saturating_add(1);
         state.last_agent = Some(agent_name(view, kind).to_owned());
     }
@@ -183,6 +198,17 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     });
     state.busy_owner.clone_from(&view.seen.host);
     state.busy_since = Some(view.now);
+}
+
+/// Is this instead of a run that was counted and never began?
+fn replaces_nothing(view: &View<'_>, kind: RunKind) -> bool {
+    let open = view.state.open_run.as_ref();
+    let run = open
+        .filter(|key| key.kind == kind)
+        .and_then(|key| view.run(key));
+    run.is_some_and(
+        |run| matches!(&run.status, RunStatus::Ended(exit) if sandboxes::never_began(exit)),
+    )
 }
 
 /// Moves on to the next agent phase, its run reserved in the same write where the budget allows.

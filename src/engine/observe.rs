@@ -292,13 +292,15 @@ impl RepoEngine {
         let Ok(view) = View::of(seen, &self.policy, seen.look.at) else {
             return;
         };
-        let VerifyBlock::Steps(steps) = &view.body.verify else {
-            return;
+        let steps = match &view.body.verify {
+            VerifyBlock::Steps(steps) => steps.as_slice(),
+            VerifyBlock::Missing | VerifyBlock::Invalid { .. } => return,
         };
         let setup = self.settings.setup.as_ref().map(|_| None);
         let paths = steps.iter().map(|step| step.path.as_deref()).chain(setup);
         let sandboxes: Vec<&Sandbox> = paths
             .filter_map(|path| place_of(&self.settings.places, path)?.sandbox.as_ref())
+            .chain(&self.settings.agent_sandbox)
             .collect();
         seen.local.sandbox_trouble = self.world.runs.sandbox_trouble(&sandboxes);
     }

@@ -9,7 +9,7 @@ use crate::comments::redact::Redactor;
 use crate::decide::Policy;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
-use crate::model::sandbox::StepPlace;
+use crate::model::sandbox::{Sandbox, StepPlace};
 use crate::model::trust::People;
 use crate::ports::backlog::Backlog;
 use crate::ports::clock::Clock;
@@ -98,6 +98,8 @@ pub struct Settings {
     pub simplify: Option<AgentSettings>,
     /// The reviewing agent.
     pub review: AgentSettings,
+    /// The containers that agents run in; `None`: they run on the host.
+    pub agent_sandbox: Option<Sandbox>,
     /// `worktree_setup`.
     pub setup: Option<String>,
     /// Clocks of set-up and verify steps that no place is for.

@@ -292,6 +292,7 @@ impl RepoEngine {
             | Effect::MakeWorktree(_)
             | Effect::MarkSetUp
             | Effect::StartRun(_)
+            | Effect::TakeBox(_)
             | Effect::StopRun(_)
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
@@ -429,6 +430,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::Comment(_)
         | Effect::MarkSetUp
         | Effect::StartRun(_)
+        | Effect::TakeBox(_)
         | Effect::StopRun(_)
         | Effect::SweepRuns
         | Effect::OpenPr { .. }

@@ -82,7 +82,7 @@ const UNWRITABLE: Option<BlockedReason> = Some(BlockedReason::BodyTooLarge);
 /// must never be given up.
 fn reason_of(effect: &Effect) -> Option<BlockedReason> {
     match effect {
-        Effect::StartRun(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::StartRun(_) | Effect::TakeBox(_) => Some(BlockedReason::WorktreeFailed),
         Effect::MarkSetUp => Some(BlockedReason::SetupFailed),
         Effect::WriteState(_) => UNWRITABLE,
         Effect::Claim(_)

@@ -51,6 +51,12 @@ impl fmt::Display for RunKind {
     }
 }
 
+/// The clone in a box's folder: what its container has as the worktree.
+pub const BOX_TREE: &str = "tree";
+
+/// Beside it: there as long as the box's work has not been taken over.
+pub const BOX_META: &str = "box.json";
+
 /// The name of one run: `<issue>/<epoch>-<seq>-<kind>`, and `-2`, `-3` … behind it for a repetition. Everything that must happen once for a run
 /// (its folder, its comments) is named after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -183,13 +189,15 @@ pub struct Boxed {
 impl RunCommand {
     /// What raises the limit that a command ran into, for people.
     pub fn remedy(&self, end: RunEnd) -> Option<String> {
-        let config = self.config.as_ref()?;
+        let boxed = self.sandbox.as_ref();
+        let of_sandbox = || boxed.map(|boxed| &boxed.sandbox.config);
         match end {
             RunEnd::StartupTimeout | RunEnd::IdleTimeout | RunEnd::TotalTimeout => {
+                let config = self.config.as_ref()?;
                 Some(format!("`{config}.timeout` is its limit"))
             }
             RunEnd::OutOfMemory => {
-                let boxed = self.sandbox.as_ref();
+                let config = of_sandbox()?;
                 let limit = boxed.and_then(|boxed| boxed.sandbox.caps.memory);
                 Some(match limit {
                     Some(limit) => format!(
@@ -249,8 +257,21 @@ pub struct RunSpec {
     pub env_clear: Option<Vec<String>>,
     /// The clocks.
     pub clocks: Clocks,
+    /// The folder of the run's box: its commands work in the clone there and not in the worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
     /// The lease to renew while the run lives; `None` for a run without a lease (tests).
     pub lease: Option<RunLease>,
+}
+
+impl RunSpec {
+    /// Where the run's files are.
+    pub fn ground(&self) -> PathBuf {
+        match &self.agent_box {
+            Some(folder) => folder.join(BOX_TREE),
+            None => self.worktree.clone(),
+        }
+    }
 }
 
 /// What the supervisor needs to keep the lease alive. The token comes through a pipe.
@@ -402,4 +423,7 @@ pub struct RunFacts {
     pub question: Option<String>,
     /// Text of the review file, if the run left one.
     pub review: Option<String>,
+    /// The run's box, as long as its work is neither in the worktree nor kept elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@
 //! wait for a person, or push past the lease of a push.
 
 mod address;
+mod boxes;
 mod command;
 mod commit;
 mod door;
@@ -33,7 +34,7 @@ use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIME
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
 use crate::ports::clock::Clock;
-use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
+use crate::ports::git::{BoxWork, Git, NewBox, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
 pub use none::NoClone;
@@ -305,6 +306,18 @@ impl Git for CliGit {
         look::contains(&self.runner, self.call(path, []), commit)
             .await
             .map_err(|e| local(what, &e))
+    }
+
+    async fn make_box(&self, new: &NewBox) -> PortResult<()> {
+        self.perform_make_box(new).await
+    }
+
+    async fn take_box(&self, work: &BoxWork) -> PortResult<()> {
+        self.perform_take_box(work).await
+    }
+
+    async fn keep_box(&self, work: &BoxWork) -> PortResult<Option<RefName>> {
+        self.perform_keep_box(work).await
     }
 
     async fn mark_set_up(&self, path: &Path) -> PortResult<()> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{LEFT_FILE_BYTES_MAX, LOG_TAIL_BYTES};
-use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::run::{BOX_META, RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::PortResult;
 
 use super::folder::{Holder, RunFolder, Started, local, read_json};
@@ -81,6 +81,7 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         tail,
         question: left(&folder.question()),
         review: left(&folder.review()),
+        agent_box: Some(folder.agent_box()).filter(|folder| folder.join(BOX_META).exists()),
     })
 }
 

@@ -120,6 +120,11 @@ impl RunHost {
         Arc::clone(&self.stop)
     }
 
+    /// Is this the command that the supervisor before this one was at?
+    fn goes_on_with(&self, index: usize) -> bool {
+        self.follows && self.folder.current().exists() && facts::current(&self.folder) == index
+    }
+
     fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -230,7 +235,10 @@ impl Drop for RunHost {
 
 impl Processes for RunHost {
     fn start(&self, index: usize, command: &RunCommand) -> PortResult<()> {
-        left::clear(&self.spec.worktree, &self.spec.fresh_files);
+        // What a container wrote that goes on from an earlier supervisor is its own; that one cleared.
+        if !self.goes_on_with(index) {
+            left::clear(&self.spec.ground(), &self.spec.fresh_files);
+        }
         self.note(&format!("── $ {}", command.label));
         let started = self.begin(index, command).inspect_err(|error| {
             self.note(&format!("── cannot be started: {error}"));
@@ -326,7 +334,7 @@ impl Processes for RunHost {
 
     fn take_left_files(&self, taken: LeftFiles) -> PortResult<()> {
         let targets = [self.folder.question(), self.folder.review()];
-        left::take(&self.spec.worktree, &self.spec.fresh_files, &targets, taken)
+        left::take(&self.spec.ground(), &self.spec.fresh_files, &targets, taken)
             .map_err(|error| local("take the question and review files", error))
     }
 

@@ -114,6 +114,10 @@ impl Runs for ProcessRuns {
         Ok(outcome)
     }
 
+    fn box_folder(&self, key: &RunKey) -> Option<PathBuf> {
+        Some(RunFolder::new(self.run_folder(key)).agent_box())
+    }
+
     fn adopt(&self, issue: IssueNumber) -> PortResult<()> {
         self.reap();
         let starter = start::Starter {

@@ -10,8 +10,8 @@ use crate::decide::view::View;
 use crate::model::body::{VerifyBlock, without_our_blocks};
 use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
-use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
-use crate::model::sandbox::{SandboxOwner, place_of};
+use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKey, RunKind, RunSpec, RunStatus};
+use crate::model::sandbox::{Sandbox, SandboxOwner, place_of};
 use crate::ports::{PortError, PortResult, Refusal};
 use crate::prompts::{self, PromptFacts};
 
@@ -55,6 +55,7 @@ impl RepoEngine {
                 .iter()
                 .map(PathBuf::from)
                 .collect(),
+            agent_box: self.agent_box(&plan.key),
             env: self.run_env(plan, agent),
             env_remove: env_remove(agent),
             env_clear: agent.and_then(|agent| agent.env_clear.clone()),
@@ -75,10 +76,15 @@ impl RepoEngine {
                     .agent(kind)
                     .map(|agent| agent.commands.clone())
                     .unwrap_or_default();
-                agent
-                    .iter()
-                    .map(|text| agent_command(text, prompt.unwrap_or_default()))
-                    .collect()
+                let sandbox = self.settings.agent_sandbox.as_ref();
+                let boxed = sandbox.map(|sandbox| self.boxed(view, sandbox.clone()));
+                let command = |text: &String| {
+                    Ok(RunCommand {
+                        sandbox: boxed.clone(),
+                        ..agent_command(text, prompt.unwrap_or_default())?
+                    })
+                };
+                agent.iter().map(command).collect()
             }
             RunKind::Setup => {
                 let setup = self.settings.setup.clone().unwrap_or_default();
@@ -105,16 +111,24 @@ impl RepoEngine {
             prompt_on_stdin: false,
             clocks: place.map(|place| place.clocks),
             config: place.map(|place| place.config.clone()),
-            sandbox: sandbox.map(|sandbox| {
-                Box::new(Boxed {
-                    sandbox,
-                    owner: SandboxOwner {
-                        instance: self.settings.owner.clone(),
-                        repository: view.seen.repo.id.0,
-                    },
-                })
-            }),
+            sandbox: sandbox.map(|sandbox| self.boxed(view, sandbox)),
         }
+    }
+
+    fn boxed(&self, view: &View<'_>, sandbox: Sandbox) -> Box<Boxed> {
+        Box::new(Boxed {
+            sandbox,
+            owner: SandboxOwner {
+                instance: self.settings.owner.clone(),
+                repository: view.seen.repo.id.0,
+            },
+        })
+    }
+
+    /// Where an agent's run has its box, if agents run in containers.
+    fn agent_box(&self, key: &RunKey) -> Option<PathBuf> {
+        let boxed = key.kind.is_agent() && self.settings.agent_sandbox.is_some();
+        self.world.runs.box_folder(key).filter(|_| boxed)
     }
 
     fn run_env(&self, plan: &RunPlan, agent: Option<&AgentSettings>) -> BTreeMap<String, String> {

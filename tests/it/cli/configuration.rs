@@ -42,11 +42,13 @@ fn all_problems_of_a_configuration_are_told_at_once() {
 }
 
 #[test]
-fn the_example_of_a_repository_with_several_projects_is_valid() {
+fn the_examples_with_containers_are_valid() {
     let machine = Machine::new();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/monorepo.yaml");
-    let page = machine.run(&["--config", example, "config", "check"]);
-    assert!(page.ends_with("exit status 0"), "{page}");
+    for example in ["monorepo", "boxed-agents"] {
+        let example = format!("{}/examples/{example}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let page = machine.run(&["--config", &example, "config", "check"]);
+        assert!(page.ends_with("exit status 0"), "{page}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
     reason = "the tests ask the docker client, and wait for other processes by the real clock"
 )]
 
+mod agents;
 mod door;
 mod files;
 mod git;
@@ -115,6 +116,7 @@ impl Home {
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            agent_box: None,
             lease: None,
         }
     }

@@ -83,6 +83,7 @@ impl Home {
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            agent_box: None,
             lease: None,
         }
     }

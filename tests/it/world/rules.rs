@@ -112,6 +112,7 @@ impl Rules {
             implement: agent("claude"),
             simplify: self.policy.simplify.then(|| agent("codex")),
             review: agent("gemini"),
+            agent_sandbox: None,
             setup: self.policy.setup.then(|| "make deps".to_owned()),
             step_clocks: clocks(),
             places: Vec::new(),

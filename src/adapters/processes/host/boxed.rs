@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::RunHost;
 use crate::adapters::processes::log;
 use crate::model::run::{Boxed, RunCommand};
-use crate::ports::containers::{Container, ContainerJob, Containers, Sink};
+use crate::ports::containers::{AgentJob, Container, ContainerJob, Containers, Sink};
 
 /// The engine, if this supervisor was given one.
 pub(super) type Door = Option<Arc<dyn Containers>>;
@@ -33,6 +33,11 @@ impl RunHost {
             index,
             folder: self.folder.path().to_owned(),
             worktree: self.spec.worktree.clone(),
+            agent: self.spec.agent_box.as_ref().map(|_| AgentJob {
+                tree: self.spec.ground(),
+                prompt: self.folder.prompt(),
+                on_stdin: command.prompt_on_stdin,
+            }),
             dir: Path::new(&command.dir).to_owned(),
             shell: command.shell.clone(),
             env: self.spec.env.clone(),
