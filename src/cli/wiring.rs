@@ -21,7 +21,6 @@ use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
 use crate::adapters::processes::ProcessRuns;
-use crate::comments::redact::{Redactor, names_a_secret};
 use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
 use crate::engine::probe::remembered_way;
 use crate::engine::{
@@ -31,6 +30,7 @@ use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
 use crate::model::sandbox::SandboxOwner;
+use crate::model::secrets::{Secrets, names_a_secret};
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::git::Git;
@@ -415,12 +415,12 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         host: host_name(),
         pid: std::process::id(),
         owner: home.instance.clone(),
-        redactor: Redactor::new(secrets),
+        secrets: Secrets::new(secrets),
     }
 }
 
 /// Secrets that stand in the configuration itself.
-fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
+pub fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let agents = [Some(&config.agents.implement), Some(&config.agents.review)];
     let agents = agents
         .into_iter()

@@ -161,7 +161,7 @@ impl RepoEngine {
 
     pub(super) fn note_trouble(&self, issue: IssueNumber, doing: Doing, error: &PortError) {
         let now = self.world.clock.now();
-        let text = self.settings.redactor.redact(&error.to_string());
+        let text = self.settings.secrets.redact(&error.to_string());
         let fingerprint = format!("{}: {}", doing.name(), without_numbers(&text));
         let before = self.trouble(issue);
         let same = before.filter(|before| before.fingerprint == fingerprint);

@@ -251,6 +251,10 @@ pub struct RunSpec {
     pub clocks: Clocks,
     /// The lease to renew while the run lives; `None` for a run without a lease (tests).
     pub lease: Option<RunLease>,
+    /// The worktree's head when the run was started: the one that it judges. `None`: it has none, or the run is
+    /// one from before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }
 
 /// What the supervisor needs to keep the lease alive. The token comes through a pipe.
@@ -402,4 +406,7 @@ pub struct RunFacts {
     pub question: Option<String>,
     /// Text of the review file, if the run left one.
     pub review: Option<String>,
+    /// The worktree's head when it was started, from `spec.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }

@@ -229,6 +229,7 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            head: self.seen.local.worktree.as_ref().map(|t| t.head.clone()),
         });
     }
 

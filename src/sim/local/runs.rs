@@ -110,6 +110,7 @@ impl SimRun {
             tail: self.log.clone(),
             question: self.question.clone(),
             review: self.review.clone(),
+            head: self.spec.head.clone(),
         }
     }
 }

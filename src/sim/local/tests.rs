@@ -117,6 +117,7 @@ fn spec(kind: RunKind) -> RunSpec {
             completion_grace: second,
             kill_grace: second,
         },
+        head: None,
         lease: Some(RunLease {
             alias: "widget".to_owned(),
             claim: "c1".parse().unwrap(),

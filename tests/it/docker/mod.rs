@@ -116,6 +116,7 @@ impl Home {
             env_clear: None,
             clocks: patient_clocks(),
             lease: None,
+            head: None,
         }
     }
 

@@ -84,6 +84,7 @@ impl Home {
             env_clear: None,
             clocks: patient_clocks(),
             lease: None,
+            head: None,
         }
     }
 
