@@ -50,6 +50,11 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
             "wait until {}, or skip it: ghswarm run {issue} --force",
             until.format("%H:%M:%S UTC")
         ),
+        Why::LocalTrouble { until, .. } => format!(
+            "mend what it names, then skip the wait: ghswarm run {issue} --force; without that it is \
+             tried again at {}",
+            until.format("%H:%M:%S UTC")
+        ),
         Why::RunGoing { frozen: true, .. } => {
             "GitHub has to answer again: the run goes on once its lease is renewed".to_owned()
         }

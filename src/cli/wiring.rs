@@ -21,7 +21,6 @@ use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
 use crate::adapters::processes::ProcessRuns;
-use crate::comments::redact::{Redactor, names_a_secret};
 use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
 use crate::engine::probe::remembered_way;
 use crate::engine::{
@@ -31,6 +30,7 @@ use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
 use crate::model::sandbox::{Sandbox, SandboxOwner};
+use crate::model::secrets::{Secrets, names_a_secret};
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::git::Git;
@@ -254,6 +254,13 @@ pub fn refused_issue(error: &PortError, alias: &str, issue: IssueNumber) -> Comm
 }
 
 fn refusal(error: &PortError, what: String) -> CommandError {
+    if let Some(at) = error.retry_at() {
+        let at = at.format("%H:%M:%S UTC");
+        return CommandError::outside(what, error.clone())
+            .hint(format!(
+                "GitHub asks for a pause: run the command again after {at}; `loop` and `cycle --wait` go on by themselves"
+            ));
+    }
     let hint = match error.refusal() {
         Some(Refusal::Unauthorised) => {
             "the token is wrong or expired: check GITHUB_TOKEN, or run: gh auth login"
@@ -418,12 +425,12 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         host: host_name(),
         pid: std::process::id(),
         owner: home.instance.clone(),
-        redactor: Redactor::new(secrets),
+        secrets: Secrets::new(secrets),
     }
 }
 
 /// Secrets that stand in the configuration itself.
-fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
+pub fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let agents = [Some(&config.agents.implement), Some(&config.agents.review)];
     let agents = agents
         .into_iter()

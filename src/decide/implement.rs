@@ -42,14 +42,7 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     match steps::verify(view, run) {
         Verified::Yes => {}
         Verified::NotYet(decision) => return decision,
-        Verified::No(detail) => {
-            return runs::retry(
-                view,
-                RunKind::Implement,
-                BlockedReason::VerifyFailed,
-                &detail,
-            );
-        }
+        Verified::No(failed) => return runs::verify_failed(view, &failed),
     }
     if let Some(decision) = view.before_run() {
         return decision;
@@ -62,6 +55,7 @@ fn advance(view: &View<'_>, run: &RunFacts, head: &Sha) -> Decision {
     let mut state = view.next_state();
     state.iteration = 0;
     state.pending_questions = None;
+    state.failed_verify = None;
     state.head_sha = Some(head.clone());
     if view.has_verify_steps() {
         state.verified_sha = Some(head.clone());

@@ -12,6 +12,7 @@ mod dependencies;
 mod diff;
 mod done;
 pub mod effect;
+mod fingerprint;
 mod gate;
 mod guards;
 pub mod holding;

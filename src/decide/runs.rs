@@ -7,8 +7,9 @@ use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
 use super::sandboxes;
+use super::steps::FailedSteps;
 use super::view::View;
-use super::{Decision, Why, steps};
+use super::{Decision, Why, diff, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -216,7 +217,10 @@ pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) 
     let cap = view.policy.max_agent_runs;
     state.open_run = None;
     let allowed = cap == 0 || state.total_agent_runs < cap.saturating_add(state.extra_agent_runs);
-    if allowed {
+    // The phase begins with saying what is wrong with the commits, and pays nobody for reading them.
+    let reads = matches!(kind, RunKind::Simplify | RunKind::Review);
+    let refused = reads && diff::refuse(view).is_some();
+    if allowed && !refused {
         reserve_into(view, &mut state, kind);
     } else {
         state.next_action = match kind {
@@ -235,10 +239,46 @@ pub(super) fn retry(
     reason: BlockedReason,
     detail: &str,
 ) -> Decision {
+    retry_from(view, view.next_state(), kind, (reason, detail))
+}
+
+/// The verify steps failed: the agent tries again, unless it has seen this very failure before.
+pub(super) fn verify_failed(view: &View<'_>, failed: &FailedSteps) -> Decision {
+    if let Some(decision) = same_failure(view, failed) {
+        return decision;
+    }
+    let mut state = view.next_state();
+    state.failed_verify = Some(failed.fingerprint.clone());
+    let why = (BlockedReason::VerifyFailed, failed.detail.as_str());
+    retry_from(view, state, RunKind::Implement, why)
+}
+
+/// Blocks if the verify steps failed like this the last time, too. Each failure leads to an agent's attempt, so
+/// one was in between: a further one would be paid for nothing.
+pub(super) fn same_failure(view: &View<'_>, failed: &FailedSteps) -> Option<Decision> {
+    let same = view.state.failed_verify.as_ref() == Some(&failed.fingerprint);
+    same.then(|| {
+        let mut state = view.next_state();
+        state.iteration = view.state.iteration.saturating_add(1);
+        let detail = format!(
+            "{}; the same failure came twice, and the agent's attempt in between did not change it",
+            failed.detail
+        );
+        let reason = BlockedReason::VerifyFailed;
+        view.mark_blocked(&mut state, reason, detail);
+        view.write(state, Why::Blocking { reason })
+    })
+}
+
+fn retry_from(
+    view: &View<'_>,
+    mut state: IssueState,
+    kind: RunKind,
+    (reason, detail): (BlockedReason, &str),
+) -> Decision {
     // A run that was stopped on a person's order did not fail.
     let stopped = view.run_end() == RunEnd::Stopped;
     let tries = view.state.iteration.saturating_add(u32::from(!stopped));
-    let mut state = view.next_state();
     state.iteration = tries;
     if tries > view.policy.max_retries {
         let detail = format!("after {tries} tries: {detail}");
@@ -316,7 +356,7 @@ fn save(view: &View<'_>) -> Option<Decision> {
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
         return None;
     }
-    if super::diff::holds_what_stays_here(view) {
+    if diff::holds_what_stays_here(view) {
         return None;
     }
     let effect = Effect::SaveWork {

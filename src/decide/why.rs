@@ -112,6 +112,15 @@ pub enum Why {
         /// Until when.
         until: Timestamp,
     },
+    /// It failed here, and is left alone for a while before the next try.
+    LocalTrouble {
+        /// Until when, by this machine's clock.
+        until: Timestamp,
+        /// How often it failed in a row.
+        times: u32,
+        /// What failed, for people.
+        text: String,
+    },
     /// The run goes on.
     RunGoing {
         /// Which.
@@ -312,6 +321,16 @@ impl fmt::Display for Why {
             ),
             Self::BusyLabel { label } => write!(f, "`{label}` stands without a lease"),
             Self::Backoff { until } => write!(f, "waiting until {}", clock(*until)),
+            Self::LocalTrouble { until, times, text } => {
+                let until = clock(*until);
+                match times {
+                    0 | 1 => write!(f, "failed, left alone until {until}: {text}"),
+                    _ => write!(
+                        f,
+                        "failed {times} times in a row, left alone until {until}: {text}"
+                    ),
+                }
+            }
             Self::RunGoing { run, since, frozen } => {
                 let how = if *frozen { "is paused" } else { "runs" };
                 write!(f, "{} {how} since {}", run.kind, clock(*since))

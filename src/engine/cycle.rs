@@ -115,13 +115,13 @@ impl RepoEngine {
                 let mut report = self.step_known(issues, listing, watch).await;
                 // Those that wait go on waiting; the others are not kept from going on.
                 if let Err(error) = woken {
-                    let text = self.settings.redactor.redact(&error.to_string());
+                    let text = self.settings.secrets.redact(&error.to_string());
                     report.trouble.get_or_insert(text);
                 }
                 report
             }
             Err(error) => CycleReport {
-                trouble: Some(self.settings.redactor.redact(&error.to_string())),
+                trouble: Some(self.settings.secrets.redact(&error.to_string())),
                 ..CycleReport::default()
             },
         }
@@ -147,7 +147,7 @@ impl RepoEngine {
                 self.step_all(issues, &mut listing, &mut report, watch)
                     .await;
             }
-            Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
+            Err(error) => report.trouble = Some(self.settings.secrets.redact(&error.to_string())),
         }
         self.keep(&mut listing);
         report
@@ -164,12 +164,6 @@ impl RepoEngine {
         for issue in issues {
             // Once the slots are taken, an issue that nobody works on here can only hear the same.
             if slots_taken && self.is_untouched(issue) {
-                continue;
-            }
-            if let Some((until, trouble)) = self.rests(issue) {
-                let line = self.resting(issue, listing.title(issue), (until, &trouble.text));
-                watch.issue(&line);
-                report.issues.push(line);
                 continue;
             }
             let advanced = self
@@ -192,7 +186,7 @@ impl RepoEngine {
             watch.issue(&line);
             report.issues.push(line);
             if let StepOutcome::Trouble(error @ PortError::Unavailable { .. }) = advanced.outcome {
-                report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+                report.trouble = Some(self.settings.secrets.redact(&error.to_string()));
                 break;
             }
         }
@@ -204,25 +198,6 @@ impl RepoEngine {
         let stirred = effects > 0 && (waiting || !listing.waiting().is_empty());
         let now = stirred.then(|| self.world.clock.now());
         report.wakes = now.or_else(|| listing.wakes());
-    }
-
-    /// An issue that is left alone for a while, since it failed again and again.
-    fn resting(
-        &self,
-        issue: IssueNumber,
-        title: Option<String>,
-        (until, text): (Timestamp, &str),
-    ) -> IssueReport {
-        IssueReport {
-            repository: self.settings.alias.clone(),
-            issue,
-            title,
-            phase: None,
-            outcome: "trouble",
-            code: "trouble".to_owned(),
-            why: text.to_owned(),
-            until: Some(until),
-        }
     }
 
     /// Does this home hold no claim on the issue and no run of it?
@@ -263,7 +238,13 @@ impl RepoEngine {
                 "trouble",
                 "trouble".to_owned(),
                 error.to_string(),
-                retry_at(error),
+                error.retry_at(),
+            ),
+            StepOutcome::Rests { until, trouble } => (
+                "trouble",
+                "trouble".to_owned(),
+                trouble.text.clone(),
+                Some(*until),
             ),
         };
         IssueReport {
@@ -273,7 +254,7 @@ impl RepoEngine {
             phase: advanced.phase,
             outcome,
             code,
-            why: self.settings.redactor.redact(&why),
+            why: self.settings.secrets.redact(&why),
             until,
         }
     }
@@ -326,12 +307,5 @@ fn wait_word(why: &Why) -> &'static str {
         "running"
     } else {
         "waiting"
-    }
-}
-
-fn retry_at(error: &PortError) -> Option<Timestamp> {
-    match error {
-        PortError::Unavailable { retry_at, .. } => *retry_at,
-        PortError::Refused { .. } | PortError::Unknown { .. } => None,
     }
 }

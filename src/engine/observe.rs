@@ -13,7 +13,6 @@ use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
-use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
 use crate::model::sandbox::{Sandbox, place_of};
 use crate::model::trust::{People, unknown_logins};
@@ -135,7 +134,7 @@ impl RepoEngine {
             slot_owners_known: false,
             leads: BTreeMap::new(),
             waits_on: WaitsOn::default(),
-            trouble: self.lasting_trouble(issue),
+            trouble: self.known_trouble(issue, order),
             order: order.clone(),
         };
         if given == Given::No {
@@ -272,7 +271,7 @@ impl RepoEngine {
         let path = self.worktree_path(issue);
         let worktree = match &seen.base {
             Some(base) => match self.world.git.worktree(&path, base).await {
-                // It was tried often enough: it is blocked without a look at the worktree.
+                // It was tried often enough: it is blocked, or shown, without a look at the worktree.
                 Err(error) if seen.trouble.is_some() && error.refusal().is_some() => None,
                 worktree => worktree?,
             },
@@ -316,7 +315,7 @@ impl RepoEngine {
         let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else {
             return Ok(());
         };
-        // It is blocked anyway.
+        // Nothing is done for it but, perhaps, to block it.
         if seen.trouble.is_some() {
             return Ok(());
         }
@@ -331,7 +330,8 @@ impl RepoEngine {
         Ok(())
     }
 
-    /// What the branch's commits are, before any of it is pushed: to its own ref or to that of saved work.
+    /// What the branch's commits are, before any of it is pushed, to its own ref or to that of saved work, and
+    /// before an agent is paid for reading it.
     async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
         let Some(tree) = &seen.local.worktree else {
             return Ok(());
@@ -340,12 +340,12 @@ impl RepoEngine {
         let saved = saved.and_then(|name| seen.look.refs.get(&name));
         let unsaved = tree.differs_from_base && saved != Some(&tree.head);
         let pushes = unsaved
-            || View::of(seen, &self.policy, seen.look.at)
-                .is_ok_and(|view| view.phase() == Phase::CreatePr);
+            || View::of(seen, &self.policy, seen.look.at).is_ok_and(|view| view.looks_at_diff());
         let pushes = pushes && seen.trouble.is_none();
         if let (true, Some(base)) = (pushes, &seen.base) {
             let path = self.worktree_path(issue);
-            seen.outgoing = self.world.git.outgoing(&path, base).await?;
+            let secrets = &self.settings.secrets;
+            seen.outgoing = self.world.git.outgoing(&path, base, secrets).await?;
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::comments::redact::Redactor;
 use crate::decide::Policy;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
 use crate::model::sandbox::{Sandbox, StepPlace};
+use crate::model::secrets::Secrets;
 use crate::model::trust::People;
 use crate::ports::backlog::Backlog;
 use crate::ports::clock::Clock;
@@ -119,7 +119,7 @@ pub struct Settings {
     /// Who we are in leases: stable per home.
     pub owner: String,
     /// Takes secrets out of everything that is posted.
-    pub redactor: Redactor,
+    pub secrets: Secrets,
 }
 
 /// One repository, ready to work on.

@@ -262,6 +262,10 @@ pub struct RunSpec {
     pub agent_box: Option<PathBuf>,
     /// The lease to renew while the run lives; `None` for a run without a lease (tests).
     pub lease: Option<RunLease>,
+    /// The worktree's head when the run was started: the one that it judges. `None`: it has none, or the run is
+    /// one from before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }
 
 impl RunSpec {
@@ -426,4 +430,7 @@ pub struct RunFacts {
     /// The run's box, as long as its work is neither in the worktree nor kept elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_box: Option<PathBuf>,
+    /// The worktree's head when it was started, from `spec.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }

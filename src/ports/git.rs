@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 
 use super::{PortError, PortResult, Refusal};
 
@@ -130,5 +131,11 @@ pub trait Git: Send + Sync {
 
     /// The commits of the worktree's branch that the base branch lacks, oldest first: what a push brings
     /// to the remote. Paths that differ from the merge base and that no commit explains are the head's.
-    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>>;
+    /// What the commits add, and their messages, are searched for `secrets`.
+    async fn outgoing(
+        &self,
+        path: &Path,
+        base: &BranchName,
+        secrets: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>>;
 }

@@ -3,6 +3,7 @@
 //! Nothing here decides what the work is. It must not touch what ghswarm did not make, run a hook,
 //! wait for a person, or push past the lease of a push.
 
+mod added;
 mod address;
 mod boxes;
 mod command;
@@ -11,6 +12,7 @@ mod door;
 mod look;
 mod none;
 mod outgoing;
+mod patience;
 mod place;
 mod refs;
 mod remote;
@@ -30,9 +32,12 @@ use tokio::sync::OnceCell;
 
 use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
-use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT};
+use crate::model::limits::{
+    GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT, GIT_SILENT_MAX,
+};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock;
 use crate::ports::git::{BoxWork, Git, NewBox, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -81,6 +86,8 @@ pub struct CliGitSettings {
     pub local_timeout: Duration,
     /// Limit of a command that talks to the remote, and of waiting for another process's.
     pub network_timeout: Duration,
+    /// How long the remote may move no byte.
+    pub silence_timeout: Duration,
 }
 
 impl CliGitSettings {
@@ -99,9 +106,14 @@ impl CliGitSettings {
             http_header: None,
             local_timeout: GIT_LOCAL_TIMEOUT,
             network_timeout: GIT_NETWORK_TIMEOUT,
+            silence_timeout: GIT_SILENT_MAX,
         }
     }
 }
+
+/// ssh must not ask, and must see that the other side is gone.
+const SSH: &str =
+    "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4";
 
 /// A clone that the git CLI works in.
 pub struct CliGit {
@@ -173,6 +185,7 @@ impl CliGit {
             env: Vec::new(),
             limit: self.settings.local_timeout,
             reach: Reach::Machine,
+            silence: None,
         }
     }
 
@@ -193,7 +206,7 @@ impl CliGit {
             .map_err(|e| local("read git's configuration", &e))?
             .code
             == Some(0);
-        Ok((!configured).then(|| OsString::from("ssh -o BatchMode=yes")))
+        Ok((!configured).then(|| OsString::from(SSH)))
     }
 
     /// The clone's common git folder, canonical.
@@ -212,10 +225,18 @@ impl CliGit {
             let path = PathBuf::from(answer.text());
             path.canonicalize().map_err(|e| local(&what, &e))
         };
-        self.common
-            .get_or_try_init(find)
-            .await
-            .map(PathBuf::as_path)
+        let common = self.common.get_or_try_init(find).await?;
+        // A disk that is not mounted, or somebody's `rm`: nothing that an issue could be blocked for.
+        if !common.is_dir() {
+            let (gone, clone) = (common.display(), door::quoted(&self.settings.clone));
+            let words = format!(
+                "the git folder `{gone}` is gone: put it back, or move `{clone}` away and clone anew: git \
+                 clone ADDRESS {clone}"
+            );
+            let what = format!("use the clone `{}`", self.settings.clone.display());
+            return Err(PortError::unavailable(what, words, None));
+        }
+        Ok(common)
     }
 
     async fn commit_of(&self, folder: &Path, name: &str) -> Result<Option<Sha>, RunError> {
@@ -334,10 +355,15 @@ impl Git for CliGit {
         self.perform_push(push).await
     }
 
-    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        path: &Path,
+        base: &BranchName,
+        secrets: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         let what = format!("compare `{}` with `{base}`", path.display());
         let target = look::target(path, &self.settings.remote, base);
-        outgoing::outgoing(&self.runner, self.call(path, []), &target)
+        outgoing::outgoing(&self.runner, self.call(path, []), &target, secrets)
             .await
             .map_err(|e| local(what, &e))
     }

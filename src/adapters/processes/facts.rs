@@ -65,12 +65,12 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         RunStatus::Reserved | RunStatus::Running { .. } => current(folder),
     };
     let spec: Option<RunSpec> = read_json(&folder.spec()).ok();
-    let (label, tasks) = spec.map_or_else(Default::default, |spec| {
+    let (label, tasks, head) = spec.map_or_else(Default::default, |spec| {
         let label = spec
             .commands
             .get(command)
             .map(|command| command.label.clone());
-        (label.unwrap_or_default(), spec.tasks)
+        (label.unwrap_or_default(), spec.tasks, spec.head)
     });
     Ok(RunFacts {
         key,
@@ -82,6 +82,7 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         question: left(&folder.question()),
         review: left(&folder.review()),
         agent_box: Some(folder.agent_box()).filter(|folder| folder.join(BOX_META).exists()),
+        head,
     })
 }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
+use crate::model::secrets::Secrets;
 use crate::ports::containers::Container;
 use crate::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
 use crate::ports::{PortError, PortResult};
@@ -54,6 +55,8 @@ pub struct RunHost {
     /// This program, which starts the commands so that they die with it; `None`: a plain shell.
     exe: Option<PathBuf>,
     log: SharedLog,
+    /// What does not get into it.
+    secrets: Arc<Secrets>,
     stop: Arc<AtomicBool>,
     running: Mutex<Running>,
     containers: boxed::Door,
@@ -77,6 +80,8 @@ struct Running {
     progress: Option<Arc<Progress>>,
     /// What the command runs in, if not on the host.
     container: Option<Box<dyn Container>>,
+    /// Its output on the way into the log.
+    scrubber: boxed::Output,
 }
 
 impl RunHost {
@@ -102,12 +107,20 @@ impl RunHost {
             spec,
             exe,
             log: Arc::new(Mutex::new(log)),
+            secrets: Arc::new(Secrets::new([])),
             stop: Arc::default(),
             running: Mutex::default(),
             containers: None,
             follows,
             lock,
         })
+    }
+
+    /// The same with secrets that are known by value; those that are known by shape are known anyway.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = Arc::new(secrets);
+        self
     }
 
     /// What is to be done.
@@ -200,7 +213,12 @@ impl RunHost {
             child: Some(spawned),
             end: None,
             looks: 0,
-            progress: Some(log::follow(reader, Arc::clone(&self.log))?),
+            scrubber: None,
+            progress: Some(log::follow(
+                reader,
+                Arc::clone(&self.log),
+                Arc::clone(&self.secrets),
+            )?),
             container: None,
         })
     }
@@ -215,11 +233,13 @@ impl RunHost {
         };
         write_whole(&self.folder.current(), index.to_string().as_bytes())
             .map_err(|error| local(what(), error))?;
-        let container = self.begin_boxed(index, command, boxed).ok_or_else(|| {
+        let begun = self.begin_boxed(index, command, boxed);
+        let (container, scrubber) = begun.ok_or_else(|| {
             PortError::unavailable(what(), "this supervisor has no Docker engine", None)
         })?;
         Ok(Running {
             container: Some(container),
+            scrubber: Some(scrubber),
             ..Running::default()
         })
     }
@@ -263,7 +283,11 @@ impl Processes for RunHost {
     fn child(&self) -> PortResult<ChildFacts> {
         let mut running = self.running();
         if let Some(container) = &running.container {
-            return container.facts();
+            let facts = container.facts()?;
+            if !facts.output_open {
+                self.write_rest(running.scrubber.as_ref());
+            }
+            return Ok(facts);
         }
         if running.end.is_none()
             && let Some(child) = running.child.as_mut()
@@ -339,10 +363,12 @@ impl Processes for RunHost {
     }
 
     fn note(&self, line: &str) {
+        let line = self.secrets.redact(line);
         log::append(&self.log, format!("{line}\n").as_bytes());
     }
 
     fn finish(&self, exit: &RunExit) -> PortResult<()> {
+        self.write_rest(self.running().scrubber.as_ref());
         let what = || format!("write `{}`", self.folder.exit().display());
         let text = serde_json::to_vec_pretty(exit).map_err(|error| local(what(), error))?;
         write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))?;

@@ -1,5 +1,5 @@
 //! A run's log: one file with a cap. Beyond the cap the middle is left out, and the log says so: the
-//! head tells what was started, the tail tells what went wrong.
+//! head tells what was started, the tail tells what went wrong. No secret gets into it: see `scrub`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use super::scrub::Scrubber;
 use crate::model::comment::strip_ansi;
+use crate::model::secrets::Secrets;
 
 /// The file and what is in it.
 pub(super) struct CappedLog {
@@ -86,6 +88,9 @@ pub(super) type SharedLog = Arc<Mutex<CappedLog>>;
 
 /// Appends under the lock; a log that cannot be written must not end a run that works.
 pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = log.append(bytes) {
         tracing::warn!("cannot write the run's log: {error}");
@@ -94,18 +99,23 @@ pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
 
 /// Copies a command's output into the log in a thread of its own, until everybody has closed the
 /// pipe. The thread may outlive the command: whoever still holds the pipe is the caller's business.
-pub(super) fn follow(mut pipe: PipeReader, log: SharedLog) -> io::Result<Arc<Progress>> {
+pub(super) fn follow(
+    mut pipe: PipeReader,
+    log: SharedLog,
+    secrets: Arc<Secrets>,
+) -> io::Result<Arc<Progress>> {
     let progress = Arc::new(Progress::default());
     let seen = Arc::clone(&progress);
     thread::Builder::new()
         .name("output".to_owned())
         .spawn(move || {
             let mut buffer = vec![0; 64 * 1024];
+            let mut scrubber = Scrubber::new(secrets);
             loop {
                 match pipe.read(&mut buffer) {
                     Ok(0) => break,
                     Ok(n) => {
-                        append(&log, &buffer[..n]);
+                        append(&log, &scrubber.pass(&buffer[..n]));
                         seen.bytes.fetch_add(n as u64, Ordering::Release);
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -115,6 +125,7 @@ pub(super) fn follow(mut pipe: PipeReader, log: SharedLog) -> io::Result<Arc<Pro
                     }
                 }
             }
+            append(&log, &scrubber.finish());
             seen.closed.store(true, Ordering::Release);
         })?;
     Ok(progress)

@@ -9,6 +9,7 @@ mod facts;
 mod folder;
 mod host;
 mod log;
+mod scrub;
 mod start;
 mod table;
 

@@ -3,14 +3,19 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::super::args::DemoOptions;
 use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
-use super::super::{output, signals};
+use super::super::{doctor, output, signals, wiring};
+use super::clear;
 use super::world::{self, Hub};
+use crate::adapters::clock::SystemClock;
+use crate::ports::PortError;
+use crate::ports::github::GitHub as _;
 use crate::sim::github::model::PrStanding;
 
 /// What the server says once it serves.
@@ -52,7 +57,8 @@ pub struct Summary {
 /// The child process.
 pub struct Server {
     child: Child,
-    asks: ChildStdin,
+    /// Closed, it says that the demo is over, however we end: then the server clears away what was made.
+    asks: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
@@ -81,6 +87,9 @@ impl Server {
         pass("--review", options.review.as_ref().map(AsRef::as_ref));
         pass("--ci", options.ci.as_ref().map(AsRef::as_ref));
         pass("--docker", options.docker.as_ref().map(AsRef::as_ref));
+        if options.keep {
+            command.arg("--keep");
+        }
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -91,7 +100,7 @@ impl Server {
             pipes.ok_or_else(|| CommandError::new(Kind::Bug, "the demo's GitHub has no pipes"))?;
         Ok(Self {
             child,
-            asks,
+            asks: Some(asks),
             answers: BufReader::new(answers),
         })
     }
@@ -103,9 +112,16 @@ impl Server {
 
     /// Asks how the world stands.
     pub fn summary(&mut self) -> Result<Summary, CommandError> {
-        writeln!(self.asks, "summary")
-            .map_err(|error| CommandError::outside("the demo's GitHub is gone", error))?;
+        let gone = |error| CommandError::outside("the demo's GitHub is gone", error);
+        if let Some(asks) = &mut self.asks {
+            writeln!(asks, "summary").map_err(gone)?;
+        }
         self.answer()
+    }
+
+    /// Ends it, and waits until it has cleared everything away.
+    pub fn close(self) {
+        drop(self);
     }
 
     fn answer<T: DeserializeOwned>(&mut self) -> Result<T, CommandError> {
@@ -121,7 +137,7 @@ impl Server {
                 } else {
                     Kind::Outside
                 };
-                Err(CommandError::new(kind, "the demo could not be set up"))
+                Err(CommandError::told(kind))
             }
             Ok(_) => serde_json::from_str(&line)
                 .map_err(|error| CommandError::bug("the demo's GitHub speaks in riddles", error)),
@@ -132,30 +148,33 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        drop(self.asks.take());
         let _ = self.child.wait();
     }
 }
 
 /// `demo --serve`.
-pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
+pub async fn serve(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
     let dir = super::new_dir()?;
-    let set_up = world::script(options, &dir).and_then(|script| {
-        let hub = world::hub(options, &dir, &script)?;
-        Ok((script, hub))
-    });
-    let (script, hub) = set_up.inspect_err(|_| {
-        // Nothing in it is of use to anybody; what is left of it is the system's to clean.
-        let _ = std::fs::remove_dir_all(&dir);
-    })?;
+    let served = serve_in(env, &dir, options).await;
+    // What could not be set up is of use to nobody.
+    if served.is_err() || (options.managed && !options.keep) {
+        clear::away(&dir).await;
+    }
+    served
+}
+
+async fn serve_in(env: &Env, dir: &Path, options: &DemoOptions) -> Result<ExitCode, CommandError> {
+    let script = world::script(options, dir)?;
+    let hub = world::hub(options, dir, &script)?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(|error| CommandError::outside("cannot listen on 127.0.0.1", error))?;
     let serving = crate::sim::github::serve(&hub.sim, listener)
         .map_err(|error| CommandError::outside("cannot serve", error))?;
-    let (clone, config) = world::user_side(&dir, &hub, &script, &serving.url())?;
+    let (clone, config) = world::user_side(dir, &hub, &script, &serving.url())?;
     let ready = Ready {
-        dir,
+        dir: dir.to_owned(),
         config,
         clone,
         token: hub.sim.token_for(world::OWNER),
@@ -163,9 +182,16 @@ pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, Comman
         issue: hub.issue,
         title: script.title.clone(),
     };
+    if !options.managed {
+        create_labels(env, &ready).await?;
+    }
     announce(options, &ready)?;
     let end = if options.managed {
-        answer_until_closed(&hub, &ready).await
+        // Ctrl-C reaches both of us; what the other side does then shows in its pipe.
+        tokio::select! {
+            end = answer_until_closed(&hub, &ready) => end,
+            signal = signals::wait() => signal.map(|signal| ExitCode::from(signal.exit_code())),
+        }
     } else {
         signals::wait()
             .await
@@ -177,6 +203,21 @@ pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, Comman
         output::say(&format!("its folder stays: {}", ready.dir.display()));
     }
     end
+}
+
+/// As `doctor --fix` does, so that nothing is wrong with what is served.
+async fn create_labels(env: &Env, ready: &Ready) -> Result<(), CommandError> {
+    let config = wiring::load_config(env, Some(&ready.config))?;
+    for repository in config.repositories.values() {
+        let failed = |error: PortError| wiring::refused(&error, &repository.alias);
+        let clock = Arc::new(SystemClock);
+        let github =
+            wiring::connect(repository, ready.token.clone().into(), clock).map_err(failed)?;
+        for label in doctor::labels_of(repository) {
+            github.create_label(&label).await.map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 fn announce(options: &DemoOptions, ready: &Ready) -> Result<(), CommandError> {

@@ -343,6 +343,7 @@ impl Given {
             question: None,
             review: None,
             agent_box: None,
+            head: None,
         });
         self
     }

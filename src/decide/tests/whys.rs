@@ -2,6 +2,7 @@
 
 use super::check;
 use super::given::*;
+use crate::decide::Trouble;
 use crate::decide::policy::ApprovalRule;
 use crate::model::blockers::Blocker;
 use crate::model::checks::CheckOutcome;
@@ -255,6 +256,27 @@ fn backoff() {
     check(&given, "wait: waiting until 13:00:00 UTC");
     let now = given.with(|given| given.seen.order.now = true);
     check(&now, "claim: free");
+}
+
+#[test]
+fn local_trouble() {
+    let rests = |times| {
+        in_phase(Phase::Implement).with(|given| {
+            given.seen.trouble = Some(Trouble::Rests {
+                until: "2026-01-02T13:00:00Z".parse().unwrap(),
+                times,
+                text: "start the run: disk full".to_owned(),
+            });
+        })
+    };
+    check(
+        &rests(2),
+        "wait: failed 2 times in a row, left alone until 13:00:00 UTC: start the run: disk full",
+    );
+    check(
+        &rests(1),
+        "wait: failed, left alone until 13:00:00 UTC: start the run: disk full",
+    );
 }
 
 #[test]

@@ -238,6 +238,7 @@ impl Given {
             question: None,
             review: None,
             agent_box: None,
+            head: self.seen.local.worktree.as_ref().map(|t| t.head.clone()),
         });
     }
 

@@ -117,7 +117,7 @@ impl RepoEngine {
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
-        self.settings.redactor.redact(text)
+        self.settings.secrets.redact(text)
     }
 }
 

@@ -61,6 +61,7 @@ impl RepoEngine {
             env_clear: agent.and_then(|agent| agent.env_clear.clone()),
             clocks: agent.map_or(self.settings.step_clocks, |agent| agent.clocks),
             lease: Some(self.run_lease(seen)?),
+            head: view.worktree().map(|tree| tree.head.clone()),
         })
     }
 
@@ -163,7 +164,7 @@ impl RepoEngine {
             .filter(|run| is_recent(view, run, plan));
         let review = last(view, |run| run.key.kind == RunKind::Review)
             .filter(|run| is_recent(view, run, plan))
-            .and_then(|run| run.review.clone());
+            .and_then(|run| run.review.as_deref().map(|text| self.redact(text)));
         let facts = PromptFacts {
             number: view.issue.number.0,
             title: view.issue.title.clone(),

@@ -111,6 +111,7 @@ impl SimRun {
             question: self.question.clone(),
             review: self.review.clone(),
             agent_box: None,
+            head: self.spec.head.clone(),
         }
     }
 }

@@ -118,6 +118,7 @@ fn spec(kind: RunKind) -> RunSpec {
             kill_grace: second,
         },
         agent_box: None,
+        head: None,
         lease: Some(RunLease {
             alias: "widget".to_owned(),
             claim: "c1".parse().unwrap(),

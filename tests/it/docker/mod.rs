@@ -118,6 +118,7 @@ impl Home {
             clocks: patient_clocks(),
             agent_box: None,
             lease: None,
+            head: None,
         }
     }
 

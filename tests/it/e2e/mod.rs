@@ -20,6 +20,7 @@ mod probe;
 mod proxy;
 mod race;
 mod requests;
+mod stalled;
 pub(crate) mod world;
 
 use std::time::Duration;

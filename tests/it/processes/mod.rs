@@ -85,6 +85,7 @@ impl Home {
             clocks: patient_clocks(),
             agent_box: None,
             lease: None,
+            head: None,
         }
     }
 
