@@ -117,8 +117,13 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         BlockedReason::Clarification => {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
-        BlockedReason::NoChecks | BlockedReason::CiFailed | BlockedReason::CiUnclear => {
+        BlockedReason::NoChecks | BlockedReason::CiUnclear => state.head_since = Some(now),
+        BlockedReason::CiFailed => {
             state.head_since = Some(now);
+            state.ci_fix_retries = 0;
+            state.ci_fix_sha = None;
+            state.rerun_sha = None;
+            state.rerun_at = None;
         }
         // No counter of its own: the same step is tried again.
         BlockedReason::SpecMissing

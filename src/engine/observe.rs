@@ -136,6 +136,8 @@ impl RepoEngine {
             leads: BTreeMap::new(),
             waits_on: WaitsOn::default(),
             trouble: self.lasting_trouble(issue),
+            rules: None,
+            base_checks: None,
             order: order.clone(),
         };
         if given == Given::No {

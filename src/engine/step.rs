@@ -273,13 +273,14 @@ impl RepoEngine {
             self.ask_about_slots(seen).await?;
             return Ok(decide(seen, &self.policy, seen.look.at));
         }
-        Ok(decision)
+        self.ask_about_base(seen, decision).await
     }
 
     /// Was the effect refused since its reasons are gone? What is seen now decides something else then.
     async fn is_overtaken(&self, chosen: &Chosen<'_>, progress: &Progress) -> PortResult<bool> {
         match chosen.effect {
-            Effect::Merge { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
+            Effect::Merge { .. } => self.forget_rules(),
+            Effect::UpdateBranch { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
             Effect::Claim(_)
             | Effect::Renew
             | Effect::DropClaim
@@ -296,6 +297,8 @@ impl RepoEngine {
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
             | Effect::SaveWork { .. }
+            | Effect::RerunJobs { .. }
+            | Effect::FollowBranch { .. }
             | Effect::AssignPr(_)
             | Effect::DeleteRefs(_)
             | Effect::RemoveWorktree { .. }
@@ -415,7 +418,8 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
         Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
-        Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
+        Effect::Merge { .. } | Effect::UpdateBranch { .. } => Some(BlockedReason::MergeRefused),
+        Effect::FollowBranch { .. } => Some(BlockedReason::WorktreeFailed),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
         // Nothing a person has to mend: the next look decides.
         Effect::Claim(_)
@@ -433,6 +437,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::SweepRuns
         | Effect::OpenPr { .. }
         | Effect::AssignPr(_)
+        | Effect::RerunJobs { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

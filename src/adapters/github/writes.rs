@@ -203,6 +203,23 @@ impl GitHubAdapter {
         Ok(written.sha)
     }
 
+    /// GitHub answers before it has merged; the next looks see the new head.
+    pub(super) async fn bring_up_to_date(&self, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        let path = format!("/repos/{}/pulls/{pr}/update-branch", self.slug);
+        let what = format!("update the branch of pull request #{pr}");
+        let body = json!({ "expected_head_sha": head.as_str() });
+        let call = self.write(&what, Method::PUT, &path, Some(body));
+        match self.sender.done(&call).await {
+            // Another head than the expected one, and one that has been updated meanwhile.
+            Err(PortError::Refused {
+                what,
+                refusal: Refusal::Invalid,
+                message,
+            }) if is_outdated(&message) => Err(PortError::refused(what, Refusal::Stale, message)),
+            done => done,
+        }
+    }
+
     pub(super) async fn new_label(&self, label: &NewLabel) -> PortResult<()> {
         let path = format!("/repos/{}/labels", self.slug);
         let what = format!("create the label `{}`", label.name);
@@ -220,6 +237,11 @@ impl GitHubAdapter {
             result => result,
         }
     }
+}
+
+fn is_outdated(message: &str) -> bool {
+    let words = message.to_lowercase();
+    words.contains("expected head sha") || words.contains("no new commits on the base")
 }
 
 /// What a change says of the issue itself, if anything.

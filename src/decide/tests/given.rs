@@ -23,6 +23,7 @@ use crate::model::look::{BaseTip, Look};
 use crate::model::phase::Phase;
 use crate::model::pr::{Mergeable, PrState, PullRequest};
 use crate::model::repo::Repository;
+use crate::model::rules::{BaseRules, RequiredCheck};
 use crate::model::run::{RunFacts, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
@@ -118,6 +119,8 @@ pub(super) fn snapshot() -> Given {
         leads: BTreeMap::new(),
         waits_on: WaitsOn::default(),
         trouble: None,
+        rules: Some(BaseRules::default()),
+        base_checks: Some(checks('b', &[])),
         order: Order::default(),
     };
     Given {
@@ -350,6 +353,7 @@ impl Given {
     pub(super) fn pr(self, change: impl FnOnce(&mut PullRequest)) -> Self {
         let mut pr = PullRequest {
             number: PR,
+            node_id: "PR_7".to_owned(),
             state: PrState::Open,
             draft: false,
             head_repo: Some(RepoId(1)),
@@ -361,7 +365,9 @@ impl Given {
             review_decision: None,
             reviews: Vec::new(),
             checks: checks(HEAD, &[CheckOutcome::Success]),
+            behind: false,
             merge_queue: false,
+            queued: None,
             assignees: vec![login("op")],
             created_at: start_time(),
             url: "https://github.com/octo/demo/pull/7".to_owned(),
@@ -375,6 +381,18 @@ impl Given {
         });
         given.seen.look.prs.push(pr);
         given
+    }
+
+    /// The base asks for these checks.
+    pub(super) fn requiring(mut self, names: &[&str]) -> Self {
+        let check = |name: &&str| RequiredCheck {
+            name: (*name).to_owned(),
+            app: None,
+        };
+        self.seen.rules = Some(BaseRules {
+            required: names.iter().map(check).collect(),
+        });
+        self
     }
 
     /// Blocked, and said so.

@@ -3,6 +3,7 @@
 mod believing;
 mod effects;
 mod forged_worlds;
+mod gate;
 mod given;
 mod guards;
 mod markers;

@@ -47,8 +47,13 @@ impl RepoEngine {
         Ok(Performed::same(seen))
     }
 
-    pub(super) fn perform_start(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<Performed> {
-        let spec = self.run_spec(seen, plan)?;
+    pub(super) async fn perform_start(
+        &self,
+        seen: &Snapshot,
+        plan: &RunPlan,
+    ) -> PortResult<Performed> {
+        let ci = self.ci_logs(seen, plan).await?;
+        let spec = self.run_spec(seen, plan, ci)?;
         // The new run's supervisor renews from here on; those of ended runs may go.
         self.world.runs.relieve(plan.key.issue)?;
         self.world.runs.start(&spec)?;

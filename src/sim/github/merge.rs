@@ -124,6 +124,13 @@ impl World {
                 rules.approvals
             )));
         }
+        if let Some((name, how)) = self.missing_check(ctx.key, pr, &rules)? {
+            let words = format!("Required status check \"{name}\" is {how}.");
+            return Err(SimError::not_allowed(words));
+        }
+        if self.is_behind(ctx.key, pr)? {
+            return Err(SimError::not_allowed("Head branch is out of date"));
+        }
         Ok(())
     }
 

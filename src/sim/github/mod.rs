@@ -10,6 +10,7 @@ mod error;
 mod faults;
 mod http;
 mod issues;
+mod jobs;
 mod look;
 mod merge;
 pub mod model;
@@ -189,6 +190,7 @@ impl Sim {
             checks: Vec::new(),
             statuses: Vec::new(),
             protection: std::collections::BTreeMap::new(),
+            rulesets: std::collections::BTreeMap::new(),
             bans: std::collections::BTreeSet::new(),
             tip_seen,
             created_at: now,

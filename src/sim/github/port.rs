@@ -7,9 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp};
+use crate::model::checks::CommitChecks;
+use crate::model::ids::{
+    BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp,
+};
 use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 use crate::model::repo::{Permission, Repository};
+use crate::model::rules::{BaseRules, RequiredCheck};
 use crate::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
 };
@@ -257,6 +261,27 @@ impl GitHub for SimGitHub {
         .await
     }
 
+    async fn base_rules(&self, base: &BranchName) -> PortResult<BaseRules> {
+        let what = format!("read the rules of `{base}`");
+        self.ask(Op::Rules, what, |world, ctx| {
+            let rules = world.may_read(ctx)?.protection_of(base.as_str());
+            let required = rules.required.into_iter();
+            let mut required: Vec<RequiredCheck> = required
+                .map(|(name, app)| RequiredCheck { name, app })
+                .collect();
+            required.sort();
+            required.dedup();
+            Ok(BaseRules { required })
+        })
+        .await
+    }
+
+    async fn tip_checks(&self, base: &BranchName) -> PortResult<CommitChecks> {
+        let what = format!("read the checks of `{base}`");
+        self.ask(Op::Checks, what, |world, ctx| world.tip_checks(ctx, base))
+            .await
+    }
+
     async fn labels(&self) -> PortResult<Vec<String>> {
         self.ask(Op::Labels, "list labels".to_owned(), |world, ctx| {
             let labels = world.may_read(ctx)?.labels.iter();
@@ -460,6 +485,26 @@ impl GitHub for SimGitHub {
             },
         )
         .await
+    }
+
+    async fn update_branch(&self, _proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        let what = format!("update the branch of pull request #{pr}");
+        self.tell(Op::UpdateBranch, what, |world, ctx| {
+            world.update_branch(ctx, pr.0, Some(head.as_str()))
+        })
+        .await
+    }
+
+    async fn rerun_failed(&self, _proof: &ClaimProof, run: u64) -> PortResult<()> {
+        let what = format!("run the failed jobs of workflow run {run} again");
+        self.tell(Op::Rerun, what, |world, ctx| world.rerun_failed(ctx, run))
+            .await
+    }
+
+    async fn job_log(&self, job: u64) -> PortResult<String> {
+        let what = format!("read the log of job {job}");
+        self.ask(Op::Log, what, |world, ctx| world.job_log(ctx, job))
+            .await
     }
 
     async fn create_label(&self, label: &NewLabel) -> PortResult<()> {

@@ -12,12 +12,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ghswarm::decide::leases::Reap;
 use ghswarm::engine::leases::{Doors, Filter, Leases, ReleaseOutcome, Taken};
-use ghswarm::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp};
+use ghswarm::model::checks::CommitChecks;
+use ghswarm::model::ids::{
+    BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp,
+};
 use ghswarm::model::issue::OpenIssue;
 use ghswarm::model::lease::{
     ClaimProof, LeaseCommit, LeaseMargins, LeaseMessage, RefSwap, SwapOutcome,
 };
 use ghswarm::model::repo::{Permission, Repository};
+use ghswarm::model::rules::BaseRules;
 use ghswarm::ports::backlog::{AllLeases, Backlog};
 use ghswarm::ports::clock::Clock;
 use ghswarm::ports::github::{
@@ -136,6 +140,12 @@ impl GitHub for Gated {
     async fn permission(&self, _: &Login) -> PortResult<Permission> {
         never()
     }
+    async fn base_rules(&self, _: &BranchName) -> PortResult<BaseRules> {
+        never()
+    }
+    async fn tip_checks(&self, _: &BranchName) -> PortResult<CommitChecks> {
+        never()
+    }
     async fn labels(&self) -> PortResult<Vec<String>> {
         never()
     }
@@ -174,6 +184,15 @@ impl GitHub for Gated {
         never()
     }
     async fn merge_pr(&self, _: &ClaimProof, _: &MergePr) -> PortResult<Sha> {
+        never()
+    }
+    async fn update_branch(&self, _: &ClaimProof, _: PrNumber, _: &Sha) -> PortResult<()> {
+        never()
+    }
+    async fn rerun_failed(&self, _: &ClaimProof, _: u64) -> PortResult<()> {
+        never()
+    }
+    async fn job_log(&self, _: u64) -> PortResult<String> {
         never()
     }
     async fn create_label(&self, _: &NewLabel) -> PortResult<()> {
