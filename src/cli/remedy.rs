@@ -64,6 +64,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::ChecksPending { .. } | Why::NoChecksYet { .. } | Why::RerunAsked { .. } => {
             "wait for the checks".to_owned()
         }
+        Why::Queued { .. } => "wait for the merge queue".to_owned(),
         Why::ChecksMissing { .. } => {
             "see which workflow reports them, or take them off the base's rules".to_owned()
         }

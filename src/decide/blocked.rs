@@ -118,6 +118,7 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
         BlockedReason::NoChecks | BlockedReason::CiUnclear => state.head_since = Some(now),
+        BlockedReason::MergeQueue => state.queued_sha = None,
         BlockedReason::CiFailed => {
             state.head_since = Some(now);
             state.ci_fix_retries = 0;
@@ -143,7 +144,6 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::PrClosed
         | BlockedReason::MergeConflict
         | BlockedReason::ReviewFeedback
-        | BlockedReason::MergeQueue
         | BlockedReason::MergeRefused
         | BlockedReason::MergeCiFailed
         | BlockedReason::BudgetExhausted

@@ -82,6 +82,16 @@ pub enum Effect {
         /// The head that was looked at.
         head: Sha,
     },
+    /// Put it into the base's merge queue. *Refused* when the head moved. *Answer lost*: the next look shows it
+    /// there. *Twice*: GitHub refuses.
+    Enqueue {
+        /// Which.
+        pr: PrNumber,
+        /// Its node id.
+        node_id: String,
+        /// The head that was looked at.
+        head: Sha,
+    },
     /// Have GitHub merge the base into the pull request's branch. *Done* when its head moved. *Refused* when
     /// it has moved already. *Answer lost*: the next look sees the head. *Twice*: the expected head.
     UpdateBranch {
@@ -258,6 +268,7 @@ impl Effect {
             | Self::OpenPr { .. }
             | Self::AssignPr(_)
             | Self::Merge { .. }
+            | Self::Enqueue { .. }
             | Self::UpdateBranch { .. }
             | Self::RerunJobs { .. }
             | Self::DeleteRefs(_)
@@ -297,6 +308,7 @@ impl Effect {
             Self::OpenPr { .. } => "open pull request",
             Self::AssignPr(_) => "assign pull request",
             Self::Merge { .. } => "merge",
+            Self::Enqueue { .. } => "enqueue",
             Self::UpdateBranch { .. } => "update branch",
             Self::RerunJobs { .. } => "rerun failed jobs",
             Self::FollowBranch { .. } => "follow branch",

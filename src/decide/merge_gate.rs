@@ -207,12 +207,17 @@ fn mergeable(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
     unknown.then(wait).and_then(|wait| rest(view, wait))
 }
 
+/// A base with a queue takes no direct merge, and brings what it merges up to date itself.
 fn queue(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
-    pr.merge_queue.then(|| {
-        let detail = "the base branch has a merge queue, which ghswarm does not use yet; add the \
-                      pull request to the queue yourself";
-        view.block(BlockedReason::MergeQueue, detail)
-    })
+    let enqueue = || {
+        let effect = Effect::Enqueue {
+            pr: pr.number,
+            node_id: pr.node_id.clone(),
+            head: pr.head_sha.clone(),
+        };
+        view.under_claim(effect, Why::ReadyToMerge)
+    };
+    pr.merge_queue.then(enqueue)
 }
 
 /// Only where the rules ask for it: elsewhere it would cost a CI run for each merge of somebody else.

@@ -41,6 +41,29 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
 }
 
+/// In the queue GitHub merges it, or lets go of it; what has been in it and is open is not put there again
+/// without a person: whatever let it go would do so again.
+fn queued(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
+    let noted = view.state.queued_sha.as_ref() == Some(&pr.head_sha);
+    let Some(position) = pr.queued else {
+        return noted.then(|| {
+            let detail = format!(
+                "the merge queue let go of pull request #{} without merging it; {} shows why",
+                pr.number, pr.url
+            );
+            view.block(BlockedReason::MergeQueue, detail)
+        });
+    };
+    let why = Why::Queued { position };
+    if noted {
+        let wait = Decision::wait(why);
+        return Some(view.rest(Status::Idle, ClaimLabel::Keep, wait));
+    }
+    let mut state = view.next_state();
+    state.queued_sha = Some(pr.head_sha.clone());
+    Some(view.write(state, why))
+}
+
 /// Right after a push GitHub may show the branch's new head and the pull request's old one: what is said about
 /// that is over.
 fn lags(view: &View<'_>, pr: &PullRequest) -> bool {
@@ -84,6 +107,9 @@ fn moved(view: &View<'_>, pr: &PullRequest) -> Decision {
 }
 
 fn open(view: &View<'_>, pr: &PullRequest) -> Decision {
+    if let Some(decision) = queued(view, pr) {
+        return decision;
+    }
     merge_gate::first(view, pr).unwrap_or_else(|| {
         view.under_claim(
             Effect::Merge {

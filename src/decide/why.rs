@@ -168,6 +168,11 @@ pub enum Why {
         /// At which commit.
         sha: Sha,
     },
+    /// It is in the merge queue.
+    Queued {
+        /// Its place, from 1.
+        position: u64,
+    },
     /// GitHub shows the pull request at a head that its branch has left.
     PrLags {
         /// That head.
@@ -386,6 +391,9 @@ impl fmt::Display for Why {
             }
             Self::RerunAsked { sha } => {
                 write!(f, "the failed jobs run again at {}", sha.short())
+            }
+            Self::Queued { position } => {
+                write!(f, "in the merge queue, place {position}")
             }
             Self::PrLags { sha } => {
                 write!(f, "GitHub still shows the pull request at {}", sha.short())

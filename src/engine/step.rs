@@ -279,7 +279,7 @@ impl RepoEngine {
     /// Was the effect refused since its reasons are gone? What is seen now decides something else then.
     async fn is_overtaken(&self, chosen: &Chosen<'_>, progress: &Progress) -> PortResult<bool> {
         match chosen.effect {
-            Effect::Merge { .. } => self.forget_rules(),
+            Effect::Merge { .. } | Effect::Enqueue { .. } => self.forget_rules(),
             Effect::UpdateBranch { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
             Effect::Claim(_)
             | Effect::Renew
@@ -418,7 +418,9 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
         Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
-        Effect::Merge { .. } | Effect::UpdateBranch { .. } => Some(BlockedReason::MergeRefused),
+        Effect::Merge { .. } | Effect::Enqueue { .. } | Effect::UpdateBranch { .. } => {
+            Some(BlockedReason::MergeRefused)
+        }
         Effect::FollowBranch { .. } => Some(BlockedReason::WorktreeFailed),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
         // Nothing a person has to mend: the next look decides.

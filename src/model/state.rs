@@ -58,7 +58,7 @@ pub enum BlockedReason {
     NoChecks,
     /// A trusted reviewer asks for changes.
     ReviewFeedback,
-    /// The base branch has a merge queue, which is not handled yet.
+    /// The merge queue let go of the pull request without merging it.
     MergeQueue,
     /// GitHub refused to merge.
     MergeRefused,
@@ -182,6 +182,9 @@ pub struct IssueState {
     /// The head whose red checks were red on the base, too: once that is mended the branch needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_red_sha: Option<Sha>,
+    /// The head that was seen in the merge queue: out of it and not merged means that it was evicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_sha: Option<Sha>,
     /// The red head that the implementing agent is to mend; none: it works on the tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci_fix_sha: Option<Sha>,
@@ -248,6 +251,7 @@ impl Default for IssueState {
             rerun_sha: None,
             rerun_at: None,
             base_red_sha: None,
+            queued_sha: None,
             ci_fix_sha: None,
             total_agent_runs: 0,
             extra_agent_runs: 0,

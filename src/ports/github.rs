@@ -211,6 +211,10 @@ pub trait GitHub: Send + Sync {
     /// Merges; answers the commit on the base.
     async fn merge_pr(&self, proof: &ClaimProof, merge: &MergePr) -> PortResult<Sha>;
 
+    /// Puts a pull request into its base's merge queue; answers its place there, from 1. Another head than `head`
+    /// refuses.
+    async fn enqueue_pr(&self, proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64>;
+
     /// Merges the base into a pull request's branch, on GitHub; another head than `head` refuses
     /// (`Refusal::Stale`).
     async fn update_branch(&self, proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()>;

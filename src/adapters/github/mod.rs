@@ -357,6 +357,10 @@ impl GitHub for GitHubAdapter {
         self.merge(merge).await
     }
 
+    async fn enqueue_pr(&self, _proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        self.enqueue(node_id, head).await
+    }
+
     async fn update_branch(&self, _proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
         self.bring_up_to_date(pr, head).await
     }

@@ -183,6 +183,18 @@ pub(super) struct WireQueued {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub(super) struct EnqueueData {
+    pub enqueue_pull_request: Option<WireEnqueued>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireEnqueued {
+    pub merge_queue_entry: Option<WireQueued>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct WireDatabaseId {
     pub database_id: Option<u64>,
 }

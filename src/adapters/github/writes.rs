@@ -5,13 +5,14 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, Sha};
+use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::ports::github::{IssueChange, MergeMethod, MergePr, NewLabel, NewPr};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::GitHubAdapter;
 use super::address::segment;
-use super::wire::WireLogin;
+use super::send::{Kind, Query};
+use super::wire::{EnqueueData, WireLogin};
 use super::write_state::AtOnce;
 
 #[derive(Deserialize)]
@@ -201,6 +202,22 @@ impl GitHubAdapter {
         let call = self.write(&what, Method::PUT, &path, Some(body));
         let written: WrittenMerge = self.sender.json(&call).await?;
         Ok(written.sha)
+    }
+
+    pub(super) async fn enqueue(&self, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let query = Query {
+            what: "put the pull request into the merge queue",
+            kind: Kind::Write,
+            operation: "Enqueue",
+            refs: &[],
+            variables: json!({ "pr": node_id, "head": head.as_str() }),
+        };
+        let (_, data): (Timestamp, EnqueueData) = self.sender.graphql(&query).await?;
+        let entry = data
+            .enqueue_pull_request
+            .and_then(|done| done.merge_queue_entry);
+        // It is in the queue without a place that we know.
+        Ok(entry.map_or(1, |entry| entry.position))
     }
 
     /// GitHub answers before it has merged; the next looks see the new head.

@@ -199,6 +199,17 @@ fn merge() {
 }
 
 #[test]
+fn enqueue() {
+    let given = in_phase(Phase::WaitCi)
+        .pr(|pr| {
+            pr.merge_queue = true;
+            pr.behind = true;
+        })
+        .claimed();
+    check(&given, "enqueue: green and approved");
+}
+
+#[test]
 fn update_branch() {
     let given = in_phase(Phase::WaitCi).pr(|pr| pr.behind = true).claimed();
     check(&given, "update branch: its branch is behind the base");

@@ -416,6 +416,32 @@ fn base_mended() {
 }
 
 #[test]
+fn queued() {
+    let given = waiting(|pr| {
+        pr.merge_queue = true;
+        pr.queued = Some(2);
+        // What happens to its checks now is the queue's business.
+        pr.checks = checks(HEAD, &[CheckOutcome::Failure]);
+    });
+    check(
+        &given.clone().claimed(),
+        "write state: in the merge queue, place 2",
+    );
+    let noted = given.state(|state| state.queued_sha = Some(sha(HEAD)));
+    check(&noted, "wait: in the merge queue, place 2");
+    let out = noted.with(|given| given.seen.look.prs[0].queued = None);
+    check(&out.clone().claimed(), "write state: merge_queue");
+    // At another head it is another pull request to the queue.
+    let moved = out
+        .state(|state| state.queued_sha = Some(sha('d')))
+        .claimed();
+    let green = moved.with(|given| {
+        given.seen.look.prs[0].checks = checks(HEAD, &[CheckOutcome::Success]);
+    });
+    check(&green, "enqueue: green and approved");
+}
+
+#[test]
 fn pr_lags() {
     let given = waiting(|_| {}).with(|given| {
         let refs = &mut given.seen.look.refs;

@@ -85,6 +85,11 @@ impl Given {
                 }
             }
             Effect::Merge { head, .. } => self.merge(head),
+            Effect::Enqueue { .. } => {
+                for pr in &mut self.seen.look.prs {
+                    pr.queued = Some(1);
+                }
+            }
             Effect::UpdateBranch { noting, .. } => {
                 if let Some(noting) = noting {
                     self.write(noting);

@@ -89,6 +89,9 @@ impl RepoEngine {
                 let noting = noting.as_deref();
                 self.perform_update_branch(seen, (*pr, head), noting).await
             }
+            Effect::Enqueue { pr, node_id, head } => {
+                self.perform_enqueue(seen, *pr, (node_id, head)).await
+            }
             Effect::RerunJobs { noting, runs } => self.perform_rerun(seen, noting, runs).await,
             Effect::FollowBranch { branch } => self.perform_follow(seen, branch).await,
             Effect::DeleteRefs(refs) => self.perform_delete_refs(seen, refs).await,

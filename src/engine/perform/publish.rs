@@ -120,6 +120,22 @@ impl RepoEngine {
         Ok(Performed::LookAgain)
     }
 
+    pub(super) async fn perform_enqueue(
+        &self,
+        seen: &Snapshot,
+        pr: PrNumber,
+        (node_id, head): (&str, &Sha),
+    ) -> PortResult<Performed> {
+        let proof = self.proof(seen)?;
+        let position = self.world.github.enqueue_pr(&proof, node_id, head).await?;
+        Ok(Performed::noted(seen, |look| {
+            let found = look.prs.iter_mut().find(|one| one.number == pr);
+            if let Some(found) = found {
+                found.queued = Some(position);
+            }
+        }))
+    }
+
     pub(super) async fn perform_delete_refs(
         &self,
         seen: &Snapshot,

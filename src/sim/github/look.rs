@@ -284,7 +284,7 @@ impl World {
             checks: checks_of(self, repo, &pr.head_sha)?,
             behind: self.merge_state(ctx.key, issue, pr)? == "BEHIND",
             merge_queue: repo.protection_of(&pr.base_ref).merge_queue,
-            queued: None,
+            queued: self.place_in_queue(ctx.key, issue.number)?,
             assignees: logins(&issue.assignees)?,
             created_at: issue.created_at,
             url: self.web_url(ctx.key, issue),

@@ -17,6 +17,7 @@ pub mod model;
 mod overview;
 mod port;
 mod prs;
+mod queue;
 mod ref_ways;
 mod refs;
 mod repo;

@@ -121,6 +121,8 @@ pub struct Pr {
     pub base_ref: String,
     /// The reviews, oldest first.
     pub reviews: Vec<Review>,
+    /// Since when it is in the merge queue.
+    pub queued: Option<Timestamp>,
 }
 
 /// A review.

@@ -487,6 +487,17 @@ impl GitHub for SimGitHub {
         .await
     }
 
+    async fn enqueue_pr(&self, _proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let what = "put the pull request into the merge queue".to_owned();
+        self.tell(Op::MergePr, what, |world, ctx| {
+            let mut issues = world.repo(ctx.key)?.issues.values();
+            let found = issues.find(|issue| issue.node_id() == node_id);
+            let number = found.ok_or_else(SimError::not_found)?.number;
+            world.enqueue(ctx, number, Some(head.as_str()))
+        })
+        .await
+    }
+
     async fn update_branch(&self, _proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
         let what = format!("update the branch of pull request #{pr}");
         self.tell(Op::UpdateBranch, what, |world, ctx| {

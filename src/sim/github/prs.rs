@@ -76,6 +76,7 @@ impl World {
             head_sha: head.clone(),
             base_ref: new.base,
             reviews: Vec::new(),
+            queued: None,
         });
         self.move_head(ctx.key, number, &head, ctx.now)?;
         Ok(number)

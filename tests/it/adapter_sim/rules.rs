@@ -107,6 +107,29 @@ async fn failed_jobs_run_again_and_their_logs_are_read_without_the_token() {
 }
 
 #[tokio::test]
+async fn the_merge_queue_takes_the_head_that_was_looked_at_once() {
+    let w = world().await;
+    let rules = Protection {
+        merge_queue: true,
+        ..Protection::default()
+    };
+    w.repo.set_ruleset("main", rules);
+    let head = w.repo.push_commit("op", "issue-1", &[("a", "a")]).unwrap();
+    w.repo.open_pr("op", "t", "issue-1", "main").unwrap();
+    let pr = w.look(None).await.prs.remove(0);
+    assert!(pr.merge_queue && pr.queued.is_none());
+    let proof = proof(&head);
+    let other = Sha::new("e".repeat(40)).unwrap();
+    let moved = w.far.enqueue_pr(&proof, &pr.node_id, &other).await;
+    assert!(moved.unwrap_err().refusal().is_some());
+    let place = w.far.enqueue_pr(&proof, &pr.node_id, &head).await.unwrap();
+    assert_eq!(place, 1);
+    assert_eq!(w.look(None).await.prs[0].queued, Some(1));
+    let twice = w.far.enqueue_pr(&proof, &pr.node_id, &head).await;
+    assert!(twice.unwrap_err().refusal().is_some());
+}
+
+#[tokio::test]
 async fn a_branch_is_updated_only_from_the_head_that_was_looked_at() {
     let w = world().await;
     let head = w.repo.push_commit("op", "issue-1", &[("a", "a")]).unwrap();

@@ -186,6 +186,9 @@ impl GitHub for Gated {
     async fn merge_pr(&self, _: &ClaimProof, _: &MergePr) -> PortResult<Sha> {
         never()
     }
+    async fn enqueue_pr(&self, _: &ClaimProof, _: &str, _: &Sha) -> PortResult<u64> {
+        never()
+    }
     async fn update_branch(&self, _: &ClaimProof, _: PrNumber, _: &Sha) -> PortResult<()> {
         never()
     }

@@ -264,6 +264,9 @@ impl GitHub for LeaseGitHub {
     async fn merge_pr(&self, _: &ClaimProof, _: &MergePr) -> PortResult<Sha> {
         no("merge")
     }
+    async fn enqueue_pr(&self, _: &ClaimProof, _: &str, _: &Sha) -> PortResult<u64> {
+        no("enqueue")
+    }
     async fn update_branch(&self, _: &ClaimProof, _: PrNumber, _: &Sha) -> PortResult<()> {
         no("update branch")
     }

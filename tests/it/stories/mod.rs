@@ -10,6 +10,7 @@ mod happy;
 mod order;
 mod orders;
 mod pull_requests;
+mod queue;
 mod red_ci;
 mod spec;
 mod text;

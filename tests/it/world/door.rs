@@ -267,6 +267,11 @@ impl GitHub for Door {
         sha
     }
 
+    async fn enqueue_pr(&self, proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let inner = self.knock_with(Op::MergePr, proof)?;
+        inner.enqueue_pr(proof, node_id, head).await
+    }
+
     async fn update_branch(&self, proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
         let inner = self.knock_with(Op::UpdateBranch, proof)?;
         inner.update_branch(proof, pr, head).await

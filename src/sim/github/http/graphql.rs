@@ -22,6 +22,7 @@ pub(crate) fn op_of(name: &str) -> Op {
         "Leases" | "LeaseRefs" => Op::Leases,
         "TipChecks" => Op::Checks,
         "SwapRefs" => Op::SwapRefs,
+        "Enqueue" => Op::MergePr,
         "WriteState" | "WriteAndClose" => Op::UpdateIssue,
         _ if name.ends_with("Page") => Op::Page,
         _ => Op::Other,

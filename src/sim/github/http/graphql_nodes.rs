@@ -217,7 +217,9 @@ fn pull(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {
         "mergeStateStatus": world.merge_state(&question.key, issue, pr)?,
         "reviewDecision": world.review_decision(&question.key, issue, pr),
         "isMergeQueueEnabled": question.repo()?.protection_of(&pr.base_ref).merge_queue,
-        "mergeQueueEntry": null,
+        "mergeQueueEntry": world
+            .place_in_queue(&question.key, issue.number)?
+            .map(|position| json!({ "position": position })),
         "url": world.web_url(&question.key, issue),
         "createdAt": time(issue.created_at),
         "mergedAt": merged_at,
