@@ -119,13 +119,7 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         }
         BlockedReason::NoChecks | BlockedReason::CiUnclear => state.head_since = Some(now),
         BlockedReason::MergeQueue => state.queued_sha = None,
-        BlockedReason::CiFailed => {
-            state.head_since = Some(now);
-            state.ci_fix_retries = 0;
-            state.ci_fix_sha = None;
-            state.rerun_sha = None;
-            state.rerun_at = None;
-        }
+        BlockedReason::CiFailed => mend_again(state, now),
         // No counter of its own: the same step is tried again.
         BlockedReason::SpecMissing
         | BlockedReason::VerifyInvalid
@@ -149,6 +143,15 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::BudgetExhausted
         | BlockedReason::ByPerson => {}
     }
+}
+
+/// Everything that is done about red checks may be done once more.
+fn mend_again(state: &mut IssueState, now: Timestamp) {
+    state.head_since = Some(now);
+    state.ci_fix_retries = 0;
+    state.ci_fix_sha = None;
+    state.rerun_sha = None;
+    state.rerun_at = None;
 }
 
 /// The answer goes onto the issue before the state goes on: an agent that starts without it would ask

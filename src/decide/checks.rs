@@ -36,6 +36,7 @@ pub fn judge(checks: &CommitChecks, required: &[RequiredCheck]) -> Verdict {
         return judge_all(checks);
     }
     let all = &checks.checks;
+    let total = required.len();
     let counts = |check: &&Check| required.iter().any(|wanted| wanted.is(check));
     let named = |wanted: fn(CheckOutcome) -> bool| -> Vec<String> {
         let checks = all.iter().filter(counts).filter(|c| wanted(c.outcome));
@@ -45,8 +46,7 @@ pub fn judge(checks: &CommitChecks, required: &[RequiredCheck]) -> Verdict {
     if !red.is_empty() {
         return Verdict::Red(red);
     }
-    // To GitHub a required check that was skipped has passed. It has not said yes.
-    let unclear = named(|o| is_unclear(o) || says_nothing(o));
+    let unclear = named(|outcome| is_unclear(outcome) || says_nothing(outcome));
     if !unclear.is_empty() {
         return Verdict::Unclear(unclear);
     }
@@ -62,7 +62,6 @@ pub fn judge(checks: &CommitChecks, required: &[RequiredCheck]) -> Verdict {
         .iter()
         .any(|check| check.outcome == CheckOutcome::Pending);
     if pending > 0 || (runs && !missing.is_empty()) {
-        let total = required.len();
         let done = total - (pending + missing.len()).min(total);
         Verdict::Pending { done, total }
     } else if missing.is_empty() {
@@ -113,6 +112,7 @@ fn is_unclear(outcome: CheckOutcome) -> bool {
     )
 }
 
+/// To GitHub a required check that was skipped has passed. It has not said yes.
 fn says_nothing(outcome: CheckOutcome) -> bool {
     matches!(outcome, CheckOutcome::Neutral | CheckOutcome::Skipped)
 }

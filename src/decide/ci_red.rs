@@ -43,7 +43,7 @@ fn rerun(view: &View<'_>, pr: &PullRequest, red: &[&Check]) -> Option<Decision> 
     };
     let until = asked + RERUN_SHOWS_WITHIN;
     let old = |check: &&Check| check.job.is_some() && check.ended_at.is_none_or(|at| at <= asked);
-    let waits = view.now < until && red.iter().any(|check| old(&check));
+    let waits = view.now < until && red.iter().any(old);
     waits.then(|| {
         let sha = pr.head_sha.clone();
         rest(view, Decision::wait_until(until, Why::RerunAsked { sha }))
@@ -68,7 +68,12 @@ fn by_base(view: &View<'_>, pr: &PullRequest, names: &[String]) -> Option<Decisi
     let there: Vec<RequiredCheck> = names.iter().map(|name| anyones(name)).collect();
     let red = match judge(base, &there) {
         Verdict::Red(red) => red,
-        _ => Vec::new(),
+        Verdict::NoneYet
+        | Verdict::Pending { .. }
+        | Verdict::Missing(_)
+        | Verdict::Green
+        | Verdict::Unclear(_)
+        | Verdict::NothingRan => Vec::new(),
     };
     if names.iter().all(|name| red.contains(name)) {
         let (names, sha) = (red, base.sha.clone());

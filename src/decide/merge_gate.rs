@@ -67,14 +67,14 @@ pub(super) fn reports(view: &View<'_>, pr: &PullRequest) -> Vec<GuardReport> {
 }
 
 /// Nothing is held while it is waited.
-fn rest(view: &View<'_>, decision: Decision) -> Option<Decision> {
-    Some(view.rest(Status::Idle, ClaimLabel::Keep, decision))
+fn rest(view: &View<'_>, decision: Decision) -> Decision {
+    view.rest(Status::Idle, ClaimLabel::Keep, decision)
 }
 
 /// A draft is its author's word that it is not finished; who marked it so is not our business.
 fn draft(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
     let wait = || Decision::wait(Why::Draft { pr: pr.number });
-    pr.draft.then(wait).and_then(|wait| rest(view, wait))
+    pr.draft.then(wait).map(|wait| rest(view, wait))
 }
 
 fn conflicts(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
@@ -99,7 +99,7 @@ fn checks(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
     // Checks of the head before say nothing about this one.
     if pr.checks.sha != pr.head_sha {
         let sha = pr.head_sha.clone();
-        return rest(view, Decision::wait(Why::NoChecksYet { sha }));
+        return Some(rest(view, Decision::wait(Why::NoChecksYet { sha })));
     }
     // Without the rules an optional check would stop it, or a required one that is absent would not.
     let Some(rules) = &view.seen.rules else {
@@ -113,10 +113,10 @@ fn by_verdict(view: &View<'_>, pr: &PullRequest, rules: &BaseRules) -> Option<De
     let (at, sha) = (checks.sha.short(), checks.sha.clone());
     match judge(checks, &rules.required) {
         Verdict::Green => None,
-        Verdict::Pending { done, total } => rest(
-            view,
-            Decision::wait(Why::ChecksPending { done, total, sha }),
-        ),
+        Verdict::Pending { done, total } => {
+            let wait = Decision::wait(Why::ChecksPending { done, total, sha });
+            Some(rest(view, wait))
+        }
         Verdict::Red(names) => Some(ci_red::mend(view, pr, &names)),
         Verdict::Unclear(names) => {
             let detail = format!(
@@ -125,13 +125,13 @@ fn by_verdict(view: &View<'_>, pr: &PullRequest, rules: &BaseRules) -> Option<De
             );
             Some(view.block(BlockedReason::CiUnclear, detail))
         }
-        Verdict::Missing(names) => missing(view, checks, names),
+        Verdict::Missing(names) => Some(missing(view, checks, names)),
         Verdict::NoneYet | Verdict::NothingRan => none(view, checks),
     }
 }
 
 /// A required check that does not begin: given time, since those that need others begin after them.
-fn missing(view: &View<'_>, checks: &CommitChecks, names: Vec<String>) -> Option<Decision> {
+fn missing(view: &View<'_>, checks: &CommitChecks, names: Vec<String>) -> Decision {
     let ended = checks.checks.iter().filter_map(|check| check.ended_at);
     let since: Timestamp = ended
         .chain([view.state.head_since.unwrap_or(view.now)])
@@ -147,7 +147,7 @@ fn missing(view: &View<'_>, checks: &CommitChecks, names: Vec<String>) -> Option
         sha.short(),
         names.join(", ")
     );
-    Some(view.block(BlockedReason::NoChecks, detail))
+    view.block(BlockedReason::NoChecks, detail)
 }
 
 /// No checks is pending until the grace is over; then a verify step that succeeded at that very head
@@ -157,7 +157,7 @@ fn none(view: &View<'_>, checks: &CommitChecks) -> Option<Decision> {
     let sha = checks.sha.clone();
     if view.now < until {
         let wait = Decision::wait_until(until, Why::NoChecksYet { sha });
-        return rest(view, wait);
+        return Some(rest(view, wait));
     }
     let spoken_for = view.state.verified_sha.as_ref() == Some(&checks.sha);
     (!spoken_for).then(|| {
@@ -177,7 +177,7 @@ fn approved(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
         pr: pr.number,
         sha: pr.head_sha.clone(),
     };
-    rest(view, Decision::wait(why))
+    Some(rest(view, Decision::wait(why)))
 }
 
 /// Each merge into a red base hides what made it red a little more. Who wants this one all the same, as when it
@@ -198,13 +198,13 @@ fn base_green(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
         return None;
     };
     let sha = checks.sha.clone();
-    rest(view, Decision::wait(Why::BaseRed { names, sha }))
+    Some(rest(view, Decision::wait(Why::BaseRed { names, sha })))
 }
 
 fn mergeable(view: &View<'_>, pr: &PullRequest) -> Option<Decision> {
     let unknown = pr.mergeable == Mergeable::Unknown;
     let wait = || Decision::wait(Why::MergeabilityUnknown);
-    unknown.then(wait).and_then(|wait| rest(view, wait))
+    unknown.then(wait).map(|wait| rest(view, wait))
 }
 
 /// A base with a queue takes no direct merge, and brings what it merges up to date itself.

@@ -414,14 +414,15 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         return None;
     }
     match effect {
-        Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::MakeWorktree(_) | Effect::FollowBranch { .. } => {
+            Some(BlockedReason::WorktreeFailed)
+        }
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
         Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
         Effect::Merge { .. } | Effect::Enqueue { .. } | Effect::UpdateBranch { .. } => {
             Some(BlockedReason::MergeRefused)
         }
-        Effect::FollowBranch { .. } => Some(BlockedReason::WorktreeFailed),
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
         // Nothing a person has to mend: the next look decides.
         Effect::Claim(_)

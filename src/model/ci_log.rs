@@ -96,12 +96,11 @@ pub fn excerpt(log: &str, max_bytes: usize) -> String {
     // The end may begin before the place where the errors ended.
     let told: usize = lines.iter().take(next).map(|line| line.len() + 1).sum();
     let begins = log.len() - end.len();
-    match told.checked_sub(begins) {
-        Some(twice) => shown.push_str(end.get(twice..).unwrap_or_default()),
-        None => {
-            shown.push_str(GAP);
-            shown.push_str(end);
-        }
+    if let Some(twice) = told.checked_sub(begins) {
+        shown.push_str(end.get(twice..).unwrap_or_default());
+    } else {
+        shown.push_str(GAP);
+        shown.push_str(end);
     }
     shown
 }

@@ -1,11 +1,12 @@
 //! Jobs of GitHub Actions: running failed ones again, and their logs, which lie on another host.
 
-use http::{Method, Uri};
+use http::{Method, Uri, header};
 
 use crate::model::limits::CI_LOG_BYTES_MAX;
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::GitHubAdapter;
+use super::send::{Call, Lost, REDIRECTS_MAX, Sender, judge};
 
 impl GitHubAdapter {
     pub(super) async fn run_again(&self, run: u64) -> PortResult<()> {
@@ -55,5 +56,39 @@ impl GitHubAdapter {
         let uri: Option<Uri> = to.parse().ok();
         let scheme = uri.as_ref().and_then(Uri::scheme_str);
         scheme == Some("https") || (scheme == Some("http") && self.sender.address.loopback)
+    }
+}
+
+impl Sender {
+    /// Where a read is redirected to, whatever host that is. The token is not sent there: nothing is.
+    pub(super) async fn location(&self, call: &Call) -> PortResult<String> {
+        self.check_limit(&call.what)?;
+        let mut path = call.path.clone();
+        for _ in 0..=REDIRECTS_MAX {
+            let answer = self
+                .exchange(call, &path)
+                .await
+                .map_err(|lost| match lost {
+                    Lost::NotSent(words) | Lost::Cut(words) => {
+                        PortError::unavailable(&call.what, words, None)
+                    }
+                })?;
+            let to = answer.headers.get(header::LOCATION);
+            let to = to.and_then(|to| to.to_str().ok());
+            match (answer.status.as_u16(), to) {
+                (302, Some(to)) => return Ok(to.to_owned()),
+                // A renamed repository.
+                (301 | 307 | 308, Some(_)) => match self.redirected(call, &answer) {
+                    Some(next) => path = next,
+                    None => break,
+                },
+                _ => {
+                    judge(call, &answer).map_err(|failure| self.port_error(call, failure))?;
+                    break;
+                }
+            }
+        }
+        let words = "GitHub names no address";
+        Err(PortError::refused(&call.what, Refusal::Invalid, words))
     }
 }

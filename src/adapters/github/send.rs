@@ -20,7 +20,7 @@ use crate::ports::clock::Clock;
 use crate::ports::{PortError, PortResult, Refusal};
 
 /// Redirects followed: a renamed repository needs one.
-const REDIRECTS_MAX: u32 = 3;
+pub(super) const REDIRECTS_MAX: u32 = 3;
 
 /// Secondary limits in a row double the wait up to this many times (16 minutes).
 const SECONDARY_DOUBLINGS_MAX: u32 = 4;
@@ -68,7 +68,7 @@ pub(super) struct Answer {
 }
 
 /// A request without an answer.
-enum Lost {
+pub(super) enum Lost {
     /// It was never sent.
     NotSent(String),
     /// It was sent, or may have been.
@@ -239,38 +239,6 @@ impl Sender {
         }
     }
 
-    /// Where a read is redirected to, whatever host that is. The token is not sent there: nothing is.
-    pub(super) async fn location(&self, call: &Call) -> PortResult<String> {
-        self.check_limit(&call.what)?;
-        let mut path = call.path.clone();
-        for _ in 0..=REDIRECTS_MAX {
-            let answer = self
-                .exchange(call, &path)
-                .await
-                .map_err(|lost| match lost {
-                    Lost::NotSent(words) | Lost::Cut(words) => {
-                        PortError::unavailable(&call.what, words, None)
-                    }
-                })?;
-            let to = answer.headers.get(header::LOCATION);
-            let to = to.and_then(|to| to.to_str().ok());
-            match (answer.status.as_u16(), to) {
-                (302, Some(to)) => return Ok(to.to_owned()),
-                // A renamed repository.
-                (301 | 307 | 308, Some(_)) => match self.redirected(call, &answer) {
-                    Some(next) => path = next,
-                    None => break,
-                },
-                _ => {
-                    judge(call, &answer).map_err(|failure| self.port_error(call, failure))?;
-                    break;
-                }
-            }
-        }
-        let words = "GitHub names no address";
-        Err(PortError::refused(&call.what, Refusal::Invalid, words))
-    }
-
     /// One exchange, redirects on our own host included.
     async fn attempt(&self, call: &Call) -> Result<Answer, Lost> {
         let mut path = call.path.clone();
@@ -286,7 +254,7 @@ impl Sender {
 
     /// Where a redirect leads, if it is one that may be followed: a write only where the method
     /// stays, nothing to another host.
-    fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
+    pub(super) fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
         let follow = match answer.status.as_u16() {
             301 | 302 => call.method == Method::GET,
             307 | 308 => true,
@@ -298,7 +266,7 @@ impl Sender {
             .flatten()
     }
 
-    async fn exchange(&self, call: &Call, path: &str) -> Result<Answer, Lost> {
+    pub(super) async fn exchange(&self, call: &Call, path: &str) -> Result<Answer, Lost> {
         let mut request = Request::builder()
             .method(call.method.clone())
             .uri(path)
@@ -333,7 +301,7 @@ impl Sender {
         })
     }
 
-    fn port_error(&self, call: &Call, failure: Failure) -> PortError {
+    pub(super) fn port_error(&self, call: &Call, failure: Failure) -> PortError {
         match failure {
             Failure::Refused(refusal, message) => PortError::refused(&call.what, refusal, message),
             Failure::Limited { wait, message } => {
@@ -348,7 +316,7 @@ impl Sender {
     }
 
     /// Refuses to send while a limit lasts: going on would prolong it.
-    fn check_limit(&self, what: &str) -> PortResult<()> {
+    pub(super) fn check_limit(&self, what: &str) -> PortResult<()> {
         let limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let left = limit
             .until
@@ -388,7 +356,7 @@ impl Sender {
 }
 
 /// Success and "not modified" pass.
-fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
+pub(super) fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
     if answer.status.is_success() || answer.status == StatusCode::NOT_MODIFIED {
         return Ok(());
     }

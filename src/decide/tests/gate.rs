@@ -54,6 +54,10 @@ enum Word {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and all of them are combined"
+)]
 struct World {
     this: Option<CheckOutcome>,
     other: Option<CheckOutcome>,
@@ -156,11 +160,12 @@ impl World {
         }
         // The grace is over: what did not begin does not any more.
         given.seen.look.at += std::time::Duration::from_secs(3600);
-        let given = match self.word {
-            Word::Command => given.comment("ann", "/ghswarm merge aaaaaaa"),
-            Word::CommandOfOlderHead => given.comment("ann", "/ghswarm merge ccccccc"),
-            _ => given,
-        };
+        if self.word == Word::Command {
+            given = given.comment("ann", "/ghswarm merge aaaaaaa");
+        }
+        if self.word == Word::CommandOfOlderHead {
+            given = given.comment("ann", "/ghswarm merge ccccccc");
+        }
         given.claimed()
     }
 
@@ -183,11 +188,12 @@ impl World {
             | Word::Command
             | Word::CommandOfOlderHead => Vec::new(),
         };
-        pr.review_decision = match self.word {
-            Word::GitHubs => Some(ReviewDecision::Approved),
-            Word::GitHubWants => Some(ReviewDecision::ReviewRequired),
-            _ => None,
-        };
+        if self.word == Word::GitHubs {
+            pr.review_decision = Some(ReviewDecision::Approved);
+        }
+        if self.word == Word::GitHubWants {
+            pr.review_decision = Some(ReviewDecision::ReviewRequired);
+        }
     }
 
     /// The rules, in the words of the protocol.
@@ -319,5 +325,19 @@ fn nothing_else_that_stands_in_the_way_is_overlooked() {
                 world.holds();
             }
         }
+    }
+}
+
+impl Given {
+    /// The base asks for these checks.
+    pub(super) fn requiring(mut self, names: &[&str]) -> Self {
+        let check = |name: &&str| RequiredCheck {
+            name: (*name).to_owned(),
+            app: None,
+        };
+        self.seen.rules = Some(BaseRules {
+            required: names.iter().map(check).collect(),
+        });
+        self
     }
 }

@@ -23,7 +23,7 @@ use crate::model::look::{BaseTip, Look};
 use crate::model::phase::Phase;
 use crate::model::pr::{Mergeable, PrState, PullRequest};
 use crate::model::repo::Repository;
-use crate::model::rules::{BaseRules, RequiredCheck};
+use crate::model::rules::BaseRules;
 use crate::model::run::{RunFacts, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
@@ -63,25 +63,9 @@ pub(super) struct Checkpoint {
 
 /// A fresh, trusted, well-specified issue that nobody claims.
 pub(super) fn snapshot() -> Given {
-    let issue = Issue {
-        number: ISSUE,
-        node_id: "I_42".to_owned(),
-        title: "Do it".to_owned(),
-        body: String::new(),
-        open: true,
-        labels: vec!["status: idle".to_owned()],
-        assignees: Vec::new(),
-        milestone: None,
-        author: Some(person("ann")),
-        association: Association::Owner,
-        created_at: start_time(),
-        updated_at: start_time(),
-        url: "https://github.com/octo/demo/issues/42".to_owned(),
-        linked_prs: Vec::new(),
-    };
     let look = Look {
         at: start_time(),
-        issue: Some(issue),
+        issue: Some(fresh()),
         edits: Vec::new(),
         renames: Vec::new(),
         labelled: Vec::new(),
@@ -381,18 +365,6 @@ impl Given {
         });
         given.seen.look.prs.push(pr);
         given
-    }
-
-    /// The base asks for these checks.
-    pub(super) fn requiring(mut self, names: &[&str]) -> Self {
-        let check = |name: &&str| RequiredCheck {
-            name: (*name).to_owned(),
-            app: None,
-        };
-        self.seen.rules = Some(BaseRules {
-            required: names.iter().map(check).collect(),
-        });
-        self
     }
 
     /// Blocked, and said so.

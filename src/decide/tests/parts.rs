@@ -7,7 +7,7 @@ use crate::decide::Policy;
 use crate::decide::policy::{AgentNames, ApprovalRule};
 use crate::model::checks::{Check, CheckOutcome, CommitChecks, Job};
 use crate::model::ids::{BranchName, ClaimId, Epoch, Login, RefName, Sha, Timestamp};
-use crate::model::issue::{Actor, Association};
+use crate::model::issue::{Actor, Association, Issue};
 use crate::model::labels::LabelNames;
 use crate::model::lease::{LeaseCommit, LeaseMargins, LeaseMessage};
 use crate::model::pr::{MergeMethod, PullRequest};
@@ -172,4 +172,24 @@ pub(super) fn fail(pr: &mut PullRequest, job: u64) {
         ended_at: Some(start_time() + Duration::from_secs(60)),
         ..Check::new("test", CheckOutcome::Failure)
     }];
+}
+
+/// The issue of a fresh snapshot.
+pub(super) fn fresh() -> Issue {
+    Issue {
+        number: ISSUE,
+        node_id: "I_42".to_owned(),
+        title: "Do it".to_owned(),
+        body: String::new(),
+        open: true,
+        labels: vec!["status: idle".to_owned()],
+        assignees: Vec::new(),
+        milestone: None,
+        author: Some(person("ann")),
+        association: Association::Owner,
+        created_at: start_time(),
+        updated_at: start_time(),
+        url: "https://github.com/octo/demo/issues/42".to_owned(),
+        linked_prs: Vec::new(),
+    }
 }

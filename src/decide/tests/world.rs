@@ -24,6 +24,8 @@ use crate::model::state::IssueState;
 
 impl Given {
     /// The world after the effect succeeded.
+    // One exhaustive match
+    #[expect(clippy::too_many_lines, reason = "an answer to each effect")]
     pub(super) fn apply(&mut self, effect: &Effect) {
         self.seen.look.at += Duration::from_secs(1);
         match effect {

@@ -11,6 +11,7 @@ mod faults;
 mod http;
 mod issues;
 mod jobs;
+mod list;
 mod look;
 mod merge;
 pub mod model;

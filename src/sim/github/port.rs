@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sha2::{Digest as _, Sha256};
 
 use crate::model::checks::CommitChecks;
 use crate::model::ids::{
@@ -21,7 +20,8 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::error::{SimError, SimResult};
 use super::faults::{Fault, Op};
-use super::look::{listed, login};
+use super::list::list;
+use super::look::login;
 use super::merge::MergeOrder;
 use super::model::Access;
 use super::prs::PrDraft;
@@ -154,44 +154,6 @@ fn lost(op: Op, what: &str) -> PortError {
 )]
 async fn pause(by: std::time::Duration) {
     tokio::time::sleep(by).await;
-}
-
-fn etag(issues: &[crate::model::issue::ListedIssue]) -> String {
-    let text = serde_json::to_string(issues).unwrap_or_default();
-    let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(16)
-        .fold("W/".to_owned(), |tag, byte| format!("{tag}{byte:02x}"))
-}
-
-fn list(world: &World, ctx: &Ctx<'_>, cursor: &ListCursor) -> SimResult<Listed> {
-    let repo = world.may_read(ctx)?;
-    let mut issues = Vec::new();
-    for issue in repo.issues.values().filter(|issue| issue.pr.is_none()) {
-        let wanted = cursor
-            .since
-            .map_or(issue.open, |since| issue.updated_at >= since);
-        if wanted {
-            issues.push(listed(repo, issue)?);
-        }
-    }
-    issues.sort_by_key(|issue| std::cmp::Reverse((issue.updated_at, issue.number)));
-    let etag = etag(&issues);
-    if cursor.etag.as_ref() == Some(&etag) {
-        return Ok(Listed::Unchanged);
-    }
-    let newest = issues.first().map(|issue| issue.updated_at);
-    let since = newest.max(cursor.since).unwrap_or(ctx.now);
-    // The tag belongs to the question: another `since` is another one.
-    let etag = (cursor.since == Some(since)).then_some(etag);
-    Ok(Listed::Issues {
-        issues,
-        next: ListCursor {
-            since: Some(since),
-            etag,
-        },
-    })
 }
 
 #[async_trait]

@@ -261,11 +261,10 @@ impl World {
             });
             match (run.map(|run| run.conclusion.as_deref()), status) {
                 (Some(Some("success" | "skipped" | "neutral")), _) => None,
-                (Some(None), _) | (None, None) => Some("expected"),
-                (Some(Some(_)), _) => Some("failing"),
                 (None, Some(status)) if status.state == "success" => None,
-                (None, Some(status)) if status.state == "pending" => Some("expected"),
-                (None, Some(_)) => Some("failing"),
+                (None, Some(status)) if status.state != "pending" => Some("failing"),
+                (Some(None) | None, _) => Some("expected"),
+                (Some(Some(_)), _) => Some("failing"),
             }
         };
         let mut missing = rules.required.iter();
