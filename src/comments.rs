@@ -217,7 +217,7 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
             ("Mend the checks or push a fix", false)
         }
         BlockedReason::ReviewFeedback => ("Address the review", false),
-        BlockedReason::MergeQueue => ("Merge it through the queue", false),
+        BlockedReason::MergeQueue => ("See why the queue let it go", false),
         BlockedReason::MergeCiFailed => ("Mend the base branch", false),
         BlockedReason::ByPerson => ("See why the person stopped it", false),
     };

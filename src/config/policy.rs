@@ -35,6 +35,11 @@ impl RepoConfig {
             post_merge_ci: self.post_merge_ci,
             post_merge_grace: self.post_merge_ci_grace,
             ci_start_grace: self.ci_start_grace,
+            ci_fixes_max: if self.auto_fix_ci {
+                self.ci_fix_max_retries
+            } else {
+                0
+            },
             delete_branch: self.delete_branch_on_merge,
             protected_paths: self
                 .protected_paths

@@ -118,9 +118,9 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         BlockedReason::Clarification => {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
-        BlockedReason::NoChecks | BlockedReason::CiFailed | BlockedReason::CiUnclear => {
-            state.head_since = Some(now);
-        }
+        BlockedReason::NoChecks | BlockedReason::CiUnclear => state.head_since = Some(now),
+        BlockedReason::MergeQueue => state.queued_sha = None,
+        BlockedReason::CiFailed => mend_again(state, now),
         // No counter of its own: the same step is tried again.
         BlockedReason::SpecMissing
         | BlockedReason::VerifyInvalid
@@ -139,12 +139,20 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::PrClosed
         | BlockedReason::MergeConflict
         | BlockedReason::ReviewFeedback
-        | BlockedReason::MergeQueue
         | BlockedReason::MergeRefused
         | BlockedReason::MergeCiFailed
         | BlockedReason::BudgetExhausted
         | BlockedReason::ByPerson => {}
     }
+}
+
+/// Everything that is done about red checks may be done once more.
+fn mend_again(state: &mut IssueState, now: Timestamp) {
+    state.head_since = Some(now);
+    state.ci_fix_retries = 0;
+    state.ci_fix_sha = None;
+    state.rerun_sha = None;
+    state.rerun_at = None;
 }
 
 /// The answer goes onto the issue before the state goes on: an agent that starts without it would ask

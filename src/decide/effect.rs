@@ -86,6 +86,40 @@ pub enum Effect {
         /// The head that was looked at.
         head: Sha,
     },
+    /// Put it into the base's merge queue. *Refused* when the head moved. *Answer lost*: the next look shows it
+    /// there. *Twice*: GitHub refuses.
+    Enqueue {
+        /// Which.
+        pr: PrNumber,
+        /// Its node id.
+        node_id: String,
+        /// The head that was looked at.
+        head: Sha,
+    },
+    /// Have GitHub merge the base into the pull request's branch. *Done* when its head moved. *Refused* when
+    /// it has moved already. *Answer lost*: the next look sees the head. *Twice*: the expected head.
+    UpdateBranch {
+        /// Which.
+        pr: PrNumber,
+        /// The head that was looked at.
+        head: Sha,
+        /// A state to write before, where this is the one try.
+        noting: Option<Box<StateWrite>>,
+    },
+    /// Have GitHub Actions run the failed jobs again. The state says so before it is asked, so it is *done* once
+    /// for each head, at most: a crash in between, a refusal or a lost answer cost the second try, no more.
+    RerunJobs {
+        /// The state that says so.
+        noting: Box<StateWrite>,
+        /// The workflow runs.
+        runs: Vec<u64>,
+    },
+    /// Move the worktree's branch forward to what was pushed to it elsewhere. *Done* when its head is that
+    /// commit. *Refused* where that would lose something. *Twice*: nothing to move.
+    FollowBranch {
+        /// Which.
+        branch: BranchName,
+    },
     /// Delete remote refs that still point where we left them: branch and saved work.
     DeleteRefs(Vec<(RefName, Sha)>),
     /// Remove the worktree. *Refused* when it holds something unsaved.
@@ -238,6 +272,9 @@ impl Effect {
             | Self::OpenPr { .. }
             | Self::AssignPr(_)
             | Self::Merge { .. }
+            | Self::Enqueue { .. }
+            | Self::UpdateBranch { .. }
+            | Self::RerunJobs { .. }
             | Self::DeleteRefs(_)
             | Self::CloseIssue(_) => true,
             Self::DropClaim
@@ -248,6 +285,7 @@ impl Effect {
             | Self::StopRun(_)
             | Self::SweepRuns
             | Self::CommitWork { .. }
+            | Self::FollowBranch { .. }
             | Self::RemoveWorktree { .. } => false,
         }
     }
@@ -276,6 +314,10 @@ impl Effect {
             Self::OpenPr { .. } => "open pull request",
             Self::AssignPr(_) => "assign pull request",
             Self::Merge { .. } => "merge",
+            Self::Enqueue { .. } => "enqueue",
+            Self::UpdateBranch { .. } => "update branch",
+            Self::RerunJobs { .. } => "rerun failed jobs",
+            Self::FollowBranch { .. } => "follow branch",
             Self::DeleteRefs(_) => "delete refs",
             Self::RemoveWorktree { .. } => "remove worktree",
             Self::CloseIssue(_) => "close issue",

@@ -8,7 +8,7 @@ use crate::model::state::BlockedReason;
 use super::runs::{self, Progress};
 use super::steps::{self, Verified};
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, ci_red};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     if view.phase() == Phase::Start && !view.body.tasks.is_empty() && view.open_tasks().is_empty() {
@@ -38,6 +38,9 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
                 run.label
             ),
         );
+    }
+    if let Some(decision) = ci_red::unchanged(view, &tree.head) {
+        return decision;
     }
     match steps::verify(view, run) {
         Verified::Yes => {}

@@ -3,10 +3,12 @@
 //! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
+mod approval;
 mod believe;
 mod blocked;
 pub mod board;
 pub mod checks;
+mod ci_red;
 mod create_pr;
 mod dependencies;
 mod diff;
@@ -19,6 +21,7 @@ pub mod holding;
 mod implement;
 pub mod leases;
 pub mod markers;
+mod merge_gate;
 pub mod policy;
 mod review;
 mod runs;

@@ -82,6 +82,8 @@ pub struct Policy {
     pub post_merge_grace: Duration,
     /// How long a head may stand without any check.
     pub ci_start_grace: Duration,
+    /// Fixes of red checks by an agent, an issue; 0: none, a person mends them.
+    pub ci_fixes_max: u32,
     /// Is the branch deleted after the merge?
     pub delete_branch: bool,
     /// Paths that no diff may touch.

@@ -1,5 +1,6 @@
 //! What the agent phases share: reserve an attempt, start its run, collect what it left.
 
+use crate::model::ids::Sha;
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
 use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
@@ -63,20 +64,40 @@ pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: b
 
 /// Reserves an attempt: the counters go up before the run, so a crash can only over-count.
 fn reserve(view: &View<'_>, kind: RunKind) -> Decision {
-    if let Some(decision) = over_budget(view) {
-        return decision;
-    }
-    if let Some(decision) = prepare(view, kind) {
+    reserve_for(view, kind, None, |_| Why::Next {
+        what: "reserve a run",
+    })
+}
+
+/// The same for a purpose, which `note` enters into the state. The run begins at `head`, if one is given: what
+/// others pushed to the branch is in the worktree before an agent builds on it.
+pub(super) fn reserve_for(
+    view: &View<'_>,
+    kind: RunKind,
+    head: Option<&Sha>,
+    note: impl FnOnce(&mut IssueState) -> Why,
+) -> Decision {
+    let decision = over_budget(view)
+        .or_else(|| prepare(view, kind))
+        .or_else(|| head.and_then(|head| follow(view, head)));
+    if let Some(decision) = decision {
         return decision;
     }
     let mut state = view.next_state();
+    let why = note(&mut state);
     reserve_into(view, &mut state, kind);
-    view.write(
-        state,
-        Why::Next {
-            what: "reserve a run",
-        },
-    )
+    view.write(state, why)
+}
+
+/// Brings the worktree's branch to a head that was pushed from elsewhere.
+fn follow(view: &View<'_>, head: &Sha) -> Option<Decision> {
+    let tree = view.worktree()?;
+    let lacks = tree.head != *head && view.seen.remote_contained == Some(false);
+    lacks.then(|| {
+        let branch = view.branch.clone();
+        let sha = head.clone();
+        Decision::act(Effect::FollowBranch { branch }, Why::HeadMoved { sha })
+    })
 }
 
 /// A run without a folder: under its own claim it is started under the same number, under a new one

@@ -154,6 +154,39 @@ pub enum Why {
         /// At which commit.
         sha: Sha,
     },
+    /// Required checks did not begin, and nothing else runs.
+    ChecksMissing {
+        /// Which.
+        names: Vec<String>,
+        /// At which commit.
+        sha: Sha,
+    },
+    /// What the base asks for has not been read.
+    RulesUnknown,
+    /// How the base's tip stands has not been read.
+    BaseUnknown,
+    /// The base branch is red.
+    BaseRed {
+        /// The red checks.
+        names: Vec<String>,
+        /// Its tip.
+        sha: Sha,
+    },
+    /// The failed jobs are to run again, and GitHub shows no sign of it yet.
+    RerunAsked {
+        /// At which commit.
+        sha: Sha,
+    },
+    /// It is in the merge queue.
+    Queued {
+        /// Its place, from 1.
+        position: u64,
+    },
+    /// GitHub shows the pull request at a head that its branch has left.
+    PrLags {
+        /// That head.
+        sha: Sha,
+    },
     /// GitHub has not computed whether it merges.
     MergeabilityUnknown,
     /// The pull request is a draft.
@@ -233,6 +266,22 @@ pub enum Why {
         /// The commit.
         sha: Sha,
     },
+    /// The rules ask for a branch that contains its base.
+    BranchBehind,
+    /// Jobs failed, for the first time at this head.
+    JobsFailed {
+        /// At which commit.
+        sha: Sha,
+    },
+    /// The agent is to mend red checks.
+    ChecksRed {
+        /// Which.
+        names: Vec<String>,
+        /// At which commit.
+        sha: Sha,
+    },
+    /// What made the checks red was mended on the base.
+    BaseMended,
     /// Everything is green and approved.
     ReadyToMerge,
     /// It is over.
@@ -341,6 +390,38 @@ impl fmt::Display for Why {
                 write!(f, "{done} of {total} checks done at {}", sha.short())
             }
             Self::NoChecksYet { sha } => write!(f, "no check yet at {}", sha.short()),
+            Self::ChecksMissing { names, sha } => {
+                let names = names.join(", ");
+                write!(
+                    f,
+                    "required checks have not begun at {}: {names}",
+                    sha.short()
+                )
+            }
+            Self::RulesUnknown => f.write_str("the base's rules have to be read"),
+            Self::BaseUnknown => f.write_str("the base's checks have to be read"),
+            Self::BaseRed { names, sha } => {
+                write!(
+                    f,
+                    "the base is red at {}: {}",
+                    sha.short(),
+                    names.join(", ")
+                )
+            }
+            Self::RerunAsked { sha } => {
+                write!(f, "the failed jobs run again at {}", sha.short())
+            }
+            Self::Queued { position } => {
+                write!(f, "in the merge queue, place {position}")
+            }
+            Self::PrLags { sha } => {
+                write!(f, "GitHub still shows the pull request at {}", sha.short())
+            }
+            Self::JobsFailed { sha } => write!(f, "jobs failed at {}", sha.short()),
+            Self::ChecksRed { names, sha } => {
+                write!(f, "red at {}: {}", sha.short(), names.join(", "))
+            }
+            Self::BaseMended => f.write_str("the base is mended"),
             Self::MergeabilityUnknown => f.write_str("GitHub computes whether it merges"),
             Self::Draft { pr } => write!(f, "pull request #{pr} is a draft"),
             Self::ApprovalMissing { pr, sha } => {
@@ -370,6 +451,7 @@ impl fmt::Display for Why {
             Self::Resumed => f.write_str("resumed"),
             Self::HeadMoved { sha } => write!(f, "the branch moved to {}", sha.short()),
             Self::Merged { sha } => write!(f, "merged as {}", sha.short()),
+            Self::BranchBehind => f.write_str("its branch is behind the base"),
             Self::ReadyToMerge => f.write_str("green and approved"),
             Self::Done => f.write_str("done"),
         }

@@ -2,6 +2,7 @@
 //!
 //! It names doors, never what is behind them, and it decides nothing: what to do is `decide`'s.
 
+mod base;
 pub mod claims;
 pub mod cycle;
 mod explain;

@@ -135,6 +135,8 @@ impl RepoEngine {
             leads: BTreeMap::new(),
             waits_on: WaitsOn::default(),
             trouble: self.known_trouble(issue, order),
+            rules: None,
+            base_checks: None,
             order: order.clone(),
         };
         if given == Given::No {

@@ -286,13 +286,14 @@ impl RepoEngine {
             self.ask_about_slots(seen).await?;
             return Ok(decide(seen, &self.policy, seen.look.at));
         }
-        Ok(decision)
+        self.ask_about_base(seen, decision).await
     }
 
     /// Was the effect refused since its reasons are gone? What is seen now decides something else then.
     async fn is_overtaken(&self, chosen: &Chosen<'_>, progress: &Progress) -> PortResult<bool> {
         match chosen.effect {
-            Effect::Merge { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
+            Effect::Merge { .. } | Effect::Enqueue { .. } => self.forget_rules(),
+            Effect::UpdateBranch { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
             Effect::Claim(_)
             | Effect::Renew
             | Effect::DropClaim
@@ -310,6 +311,8 @@ impl RepoEngine {
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
             | Effect::SaveWork { .. }
+            | Effect::RerunJobs { .. }
+            | Effect::FollowBranch { .. }
             | Effect::AssignPr(_)
             | Effect::DeleteRefs(_)
             | Effect::RemoveWorktree { .. }
@@ -425,11 +428,15 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         return None;
     }
     match effect {
-        Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::MakeWorktree(_) | Effect::FollowBranch { .. } => {
+            Some(BlockedReason::WorktreeFailed)
+        }
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
         Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
-        Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
+        Effect::Merge { .. } | Effect::Enqueue { .. } | Effect::UpdateBranch { .. } => {
+            Some(BlockedReason::MergeRefused)
+        }
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
         // Nothing a person has to mend: the next look decides.
         Effect::Claim(_)
@@ -448,6 +455,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::SweepRuns
         | Effect::OpenPr { .. }
         | Effect::AssignPr(_)
+        | Effect::RerunJobs { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

@@ -102,6 +102,10 @@ fn reason_of(effect: &Effect) -> Option<BlockedReason> {
         | Effect::OpenPr { .. }
         | Effect::AssignPr(_)
         | Effect::Merge { .. }
+        | Effect::Enqueue { .. }
+        | Effect::UpdateBranch { .. }
+        | Effect::RerunJobs { .. }
+        | Effect::FollowBranch { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

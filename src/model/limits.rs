@@ -48,6 +48,18 @@ pub const LOG_TAIL_BYTES: usize = 16 * 1024;
 /// How much of a log is posted in a comment, bytes.
 pub const COMMENT_TAIL_BYTES: usize = 3 * 1024;
 
+/// Logs of failed jobs that are fetched for one run: of a matrix of hundreds the first tell what is wrong.
+pub const CI_LOGS_MAX: usize = 20;
+
+/// So much of one job's log is kept, bytes, from its end: what fails stands there.
+pub const CI_LOG_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How much of all logs together goes into the prompt, bytes.
+pub const CI_EXCERPTS_BYTES: usize = 32 * 1024;
+
+/// A re-run that shows nothing after this was refused without a word: GitHub queues jobs within seconds.
+pub const RERUN_SHOWS_WITHIN: Duration = Duration::from_secs(2 * 60);
+
 /// GitHub's page size for lists.
 pub const PAGE_SIZE: u32 = 100;
 

@@ -245,6 +245,9 @@ pub struct RunSpec {
     pub order: Order,
     /// The prompt, for agents.
     pub prompt: Option<String>,
+    /// Files beside the prompt's, by their names, such as logs of CI. The supervisor needs none of them.
+    #[serde(skip)]
+    pub files: BTreeMap<String, String>,
     /// The open tasks that are handed to the agent: only these are ticked afterwards.
     pub tasks: Vec<String>,
     /// Deleted before each command (the question file, the review file), relative to the worktree.

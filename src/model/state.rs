@@ -58,7 +58,7 @@ pub enum BlockedReason {
     NoChecks,
     /// A trusted reviewer asks for changes.
     ReviewFeedback,
-    /// The base branch has a merge queue, which is not handled yet.
+    /// The merge queue let go of the pull request without merging it.
     MergeQueue,
     /// GitHub refused to merge.
     MergeRefused,
@@ -176,6 +176,21 @@ pub struct IssueState {
     pub conflict_retries: u32,
     /// CI fixes; reset by success.
     pub ci_fix_retries: u32,
+    /// The head whose failed jobs were run again: once each, an agent costs more than a flaky test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun_sha: Option<Sha>,
+    /// When (GitHub's clock): what failed before says nothing about the second try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun_at: Option<Timestamp>,
+    /// The head whose red checks were red on the base, too: once that is mended the branch needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_red_sha: Option<Sha>,
+    /// The head that was seen in the merge queue: out of it and not merged means that it was evicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_sha: Option<Sha>,
+    /// The red head that the implementing agent is to mend; none: it works on the tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_fix_sha: Option<Sha>,
     /// Agent runs over the issue's whole life; raised before each run.
     pub total_agent_runs: u32,
     /// Extra runs granted by a trusted person on top of `issue_max_agent_runs`.
@@ -237,6 +252,11 @@ impl Default for IssueState {
             transient_retries: 0,
             conflict_retries: 0,
             ci_fix_retries: 0,
+            rerun_sha: None,
+            rerun_at: None,
+            base_red_sha: None,
+            queued_sha: None,
+            ci_fix_sha: None,
             total_agent_runs: 0,
             extra_agent_runs: 0,
             busy_owner: None,

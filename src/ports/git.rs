@@ -126,6 +126,10 @@ pub trait Git: Send + Sync {
     /// hooks are off.
     async fn commit_all(&self, path: &Path, message: &str) -> PortResult<Sha>;
 
+    /// Moves the branch of the worktree at `path` forward to what the remote's `name` is at; answers that
+    /// commit. Refuses where the branch has commits of its own, or files are in the way.
+    async fn follow(&self, path: &Path, name: &RefName) -> PortResult<Sha>;
+
     /// Pushes.
     async fn push(&self, push: &Push) -> PortResult<PushOutcome>;
 

@@ -4,6 +4,7 @@
 mod backlog;
 mod described;
 mod overview;
+mod rules;
 mod slow;
 mod writing;
 

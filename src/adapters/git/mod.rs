@@ -9,6 +9,7 @@ mod boxes;
 mod command;
 mod commit;
 mod door;
+mod follow;
 mod look;
 mod none;
 mod outgoing;
@@ -349,6 +350,10 @@ impl Git for CliGit {
 
     async fn commit_all(&self, path: &Path, message: &str) -> PortResult<Sha> {
         self.perform_commit(path, message).await
+    }
+
+    async fn follow(&self, path: &Path, name: &RefName) -> PortResult<Sha> {
+        self.perform_follow(path, name).await
     }
 
     async fn push(&self, push: &Push) -> PortResult<PushOutcome> {

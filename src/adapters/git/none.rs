@@ -58,6 +58,10 @@ impl Git for NoClone {
         refused("commit")
     }
 
+    async fn follow(&self, _: &Path, _: &RefName) -> PortResult<Sha> {
+        refused("move the worktree's branch")
+    }
+
     async fn push(&self, _: &Push) -> PortResult<PushOutcome> {
         refused("push")
     }

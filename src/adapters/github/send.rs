@@ -20,7 +20,7 @@ use crate::ports::clock::Clock;
 use crate::ports::{PortError, PortResult, Refusal};
 
 /// Redirects followed: a renamed repository needs one.
-const REDIRECTS_MAX: u32 = 3;
+pub(super) const REDIRECTS_MAX: u32 = 3;
 
 /// Secondary limits in a row double the wait up to this many times (16 minutes).
 const SECONDARY_DOUBLINGS_MAX: u32 = 4;
@@ -257,7 +257,7 @@ impl Sender {
 
     /// Where a redirect leads, if it is one that may be followed: a write only where the method
     /// stays, nothing to another host.
-    fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
+    pub(super) fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
         let follow = match answer.status.as_u16() {
             301 | 302 => call.method == Method::GET,
             307 | 308 => true,
@@ -269,7 +269,7 @@ impl Sender {
             .flatten()
     }
 
-    fn port_error(&self, call: &Call, failure: Failure) -> PortError {
+    pub(super) fn port_error(&self, call: &Call, failure: Failure) -> PortError {
         match failure {
             Failure::Refused(refusal, message) => PortError::refused(&call.what, refusal, message),
             Failure::Limited { wait, message } => {
@@ -284,7 +284,7 @@ impl Sender {
     }
 
     /// Refuses to send while a limit lasts: going on would prolong it.
-    fn check_limit(&self, what: &str) -> PortResult<()> {
+    pub(super) fn check_limit(&self, what: &str) -> PortResult<()> {
         let limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let left = limit
             .until
@@ -324,7 +324,7 @@ impl Sender {
 }
 
 /// Success and "not modified" pass.
-fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
+pub(super) fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
     if answer.status.is_success() || answer.status == StatusCode::NOT_MODIFIED {
         return Ok(());
     }

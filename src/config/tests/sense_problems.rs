@@ -292,13 +292,14 @@ c.yaml:6:61: no issue with the label `status: busy-x` is worked on
 
 #[test]
 fn a_key_without_effect_is_noted_where_the_configuration_is_shown() {
-    let config = read(&with("auto_fix_ci: true")).unwrap();
+    let config = read(&with("auto_resolve_conflicts: true")).unwrap();
     let note = |key: &str| {
         let shown = super::super::show(&config).iter();
         let mut found = shown.filter(|shown| shown.key == format!("repositories.demo.{key}"));
         found.next().unwrap().note.clone()
     };
-    let expected = "no effect yet: red checks block";
-    assert_eq!(note("auto_fix_ci").as_deref(), Some(expected));
+    let expected = "no effect yet: conflicts block";
+    assert_eq!(note("auto_resolve_conflicts").as_deref(), Some(expected));
+    assert_eq!(note("auto_fix_ci"), None);
     assert_eq!(note("poll_interval"), None);
 }

@@ -31,6 +31,8 @@ impl Given {
     }
 
     /// The world after the effect succeeded.
+    // One exhaustive match
+    #[expect(clippy::too_many_lines, reason = "an answer to each effect")]
     pub(super) fn apply(&mut self, effect: &Effect) {
         self.seen.look.at += Duration::from_secs(1);
         match effect {
@@ -93,6 +95,27 @@ impl Given {
                 }
             }
             Effect::Merge { head, .. } => self.merge(head),
+            Effect::Enqueue { .. } => {
+                for pr in &mut self.seen.look.prs {
+                    pr.queued = Some(1);
+                }
+            }
+            Effect::UpdateBranch { noting, .. } => {
+                if let Some(noting) = noting {
+                    self.write(noting);
+                }
+                self.update_branch();
+            }
+            Effect::RerunJobs { noting, .. } => {
+                self.write(noting);
+                self.rerun();
+            }
+            Effect::FollowBranch { branch } => {
+                let head = self.seen.look.refs.get(&RefName::of_branch(branch));
+                let head = head.cloned().unwrap();
+                self.tree(|tree| tree.head = head);
+                self.seen.remote_contained = Some(true);
+            }
             Effect::DeleteRefs(refs) => {
                 for (name, _) in refs {
                     self.seen.look.refs.remove(name);
@@ -316,6 +339,26 @@ impl Given {
         }
     }
 
+    /// GitHub has merged the base into the branch, and CI is green there.
+    fn update_branch(&mut self) {
+        let head = self.new_sha();
+        self.push(&RefName::of_branch(&branch()), &head);
+        self.seen.remote_contained = Some(false);
+        for pr in &mut self.seen.look.prs {
+            pr.behind = false;
+        }
+    }
+
+    /// The failed jobs are queued again.
+    fn rerun(&mut self) {
+        for pr in &mut self.seen.look.prs {
+            for check in &mut pr.checks.checks {
+                check.outcome = CheckOutcome::Pending;
+                check.ended_at = None;
+            }
+        }
+    }
+
     /// The runs that are alive end: agents leave work, steps are green.
     fn finish_runs(&mut self) {
         let live: Vec<RunKey> = self
@@ -339,6 +382,10 @@ impl Given {
     pub(super) fn answer(&mut self) {
         self.seen.look.at += Duration::from_secs(5 * 3600);
         self.finish_runs();
+        // Who has the machine merges what was pushed from elsewhere.
+        if self.seen.remote_contained == Some(false) {
+            self.seen.remote_contained = Some(true);
+        }
         for pr in self
             .seen
             .look

@@ -54,7 +54,8 @@ impl RepoEngine {
         seen: &Snapshot,
         plan: &RunPlan,
     ) -> PortResult<Performed> {
-        let spec = self.run_spec(seen, plan)?;
+        let ci = self.ci_logs(seen, plan).await?;
+        let spec = self.run_spec(seen, plan, ci)?;
         // What another run left there belongs to nobody's work any more, but is not lost.
         self.keep_boxes(seen, Some(&plan.key)).await?;
         if let (Some(folder), Some(base)) = (&spec.agent_box, &seen.base) {

@@ -13,9 +13,10 @@ use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
 use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKey, RunKind, RunSpec, RunStatus};
 use crate::model::sandbox::{Sandbox, SandboxOwner, place_of};
 use crate::ports::{PortError, PortResult, Refusal};
-use crate::prompts::{self, PromptFacts};
+use crate::prompts::{self, CiFacts, PromptFacts};
 
 use super::super::settings::{AgentSettings, GithubAccess, RepoEngine};
+use super::ci_logs::CiLogs;
 use super::stale;
 
 /// The supervisor sets this variable to the path of the prompt's file.
@@ -31,12 +32,18 @@ const GITHUB_TOKENS: &[&str] = &[
 ];
 
 impl RepoEngine {
-    pub(super) fn run_spec(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<RunSpec> {
+    pub(super) fn run_spec(
+        &self,
+        seen: &Snapshot,
+        plan: &RunPlan,
+        ci: Option<CiLogs>,
+    ) -> PortResult<RunSpec> {
         let view = View::of(seen, &self.policy, seen.look.at)
             .map_err(|_| stale("start the run", "the issue is gone"))?;
         let kind = plan.key.kind;
+        let (ci, files) = ci.map(|ci| (ci.facts, ci.files)).unzip();
         let prompt = match self.agent(kind) {
-            Some(_) => Some(self.prompt(&view, plan)?),
+            Some(_) => Some(self.prompt(&view, plan, ci)?),
             None => None,
         };
         let agent = self.agent(kind);
@@ -50,6 +57,7 @@ impl RepoEngine {
                 Order::Sequence
             },
             prompt,
+            files: files.unwrap_or_default(),
             tasks: plan.tasks.clone(),
             fresh_files: [&self.settings.question_file, &self.settings.review_file]
                 .iter()
@@ -157,7 +165,7 @@ impl RepoEngine {
         env
     }
 
-    fn prompt(&self, view: &View<'_>, plan: &RunPlan) -> PortResult<String> {
+    fn prompt(&self, view: &View<'_>, plan: &RunPlan, ci: Option<CiFacts>) -> PortResult<String> {
         // The newest verdict counts, also when an agent died in between: nothing has refuted it.
         let failed_verify = last(view, |run| run.key.kind == RunKind::Verify).filter(|r| failed(r));
         let failed_agent = last(view, |run| run.key.kind == plan.key.kind && failed(run))
@@ -180,6 +188,7 @@ impl RepoEngine {
             question: view.state.pending_questions.clone(),
             answers: answers(view),
             last_failure: failed_agent.map(end_in_words),
+            ci,
             fence: (self.world.random)(),
         };
         prompts::render(plan.key.kind, &facts)

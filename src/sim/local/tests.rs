@@ -105,6 +105,7 @@ fn spec(kind: RunKind) -> RunSpec {
         }],
         order: Order::Fallback,
         prompt: None,
+        files: std::collections::BTreeMap::new(),
         tasks: vec!["Do it".to_owned()],
         fresh_files: Vec::new(),
         env: BTreeMap::new(),

@@ -110,6 +110,7 @@ impl Home {
             commands,
             order: Order::Sequence,
             prompt: None,
+            files: std::collections::BTreeMap::new(),
             tasks: Vec::new(),
             fresh_files: Vec::new(),
             env: BTreeMap::new(),

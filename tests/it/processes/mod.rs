@@ -77,6 +77,7 @@ impl Home {
             commands: commands.iter().enumerate().map(command).collect(),
             order: Order::Fallback,
             prompt: None,
+            files: std::collections::BTreeMap::new(),
             tasks: vec!["first".to_owned()],
             fresh_files: vec![PathBuf::from("QUESTION.md"), PathBuf::from("REVIEW.md")],
             env: BTreeMap::new(),
