@@ -3,6 +3,7 @@
 //! Everything the decider sees and everything a port hands over is defined here, so that the pure
 //! core, the doors and the simulated world speak of the same things.
 
+pub mod agent_stream;
 pub mod blockers;
 pub mod board;
 pub mod body;
@@ -17,6 +18,7 @@ pub mod lease;
 pub mod limits;
 pub mod local;
 pub mod look;
+pub mod money;
 pub mod mutex;
 pub mod outgoing;
 pub mod paths;
