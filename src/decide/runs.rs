@@ -6,9 +6,8 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
-use super::sandboxes;
 use super::view::View;
-use super::{Decision, Why, steps};
+use super::{Decision, Why, failures, sandboxes, spending, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -30,10 +29,7 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
         RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
         RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
         RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
-        RunStatus::Ended(exit) => {
-            let detail = failure_text(run, exit);
-            Progress::Not(retry(view, kind, BlockedReason::AgentFailed, &detail))
-        }
+        RunStatus::Ended(exit) => Progress::Not(failures::after(view, kind, run, exit)),
     }
 }
 
@@ -47,7 +43,7 @@ pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: b
 
 /// Reserves an attempt: the counters go up before the run, so a crash can only over-count.
 fn reserve(view: &View<'_>, kind: RunKind) -> Decision {
-    if let Some(decision) = over_budget(view) {
+    if let Some(decision) = spending::exhausted(view) {
         return decision;
     }
     if let Some(decision) = prepare(view, kind) {
@@ -101,7 +97,7 @@ pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
 pub(super) fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
-    if let Some(decision) = sandboxes::missing(view) {
+    if let Some(decision) = sandboxes::missing(view).or_else(|| failures::paused(view, kind)) {
         return Some(decision);
     }
     if let Some(decision) = view.before_run() {
@@ -135,24 +131,6 @@ pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-/// The cap is the backstop against an issue that is subtly impossible.
-fn over_budget(view: &View<'_>) -> Option<Decision> {
-    let cap = view.policy.max_agent_runs;
-    if cap == 0 {
-        return None;
-    }
-    let cap = cap.saturating_add(view.state.extra_agent_runs);
-    (view.state.total_agent_runs >= cap).then(|| {
-        view.block(
-            BlockedReason::BudgetExhausted,
-            format!(
-                "{} agent runs were used of {cap} (`issue_max_agent_runs`)",
-                view.state.total_agent_runs
-            ),
-        )
-    })
-}
-
 /// Writes the reservation of the next run of `kind` into `state`. Steps have an attempt too, and cost
 /// nothing.
 pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
@@ -164,6 +142,9 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     } else {
         1
     };
+    state.wait_until = None;
+    state.wait_reason = None;
+    spending::reserve(view, state, kind);
     if kind.is_agent() {
         state.total_agent_runs = state.total_agent_runs.saturating_add(1);
         state.last_agent = Some(agent_name(view, kind).to_owned());
@@ -187,10 +168,9 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
 
 /// Moves on to the next agent phase, its run reserved in the same write where the budget allows.
 pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
-    let cap = view.policy.max_agent_runs;
     state.open_run = None;
-    let allowed = cap == 0 || state.total_agent_runs < cap.saturating_add(state.extra_agent_runs);
-    if allowed {
+    let paused = view.seen.local.paused.contains_key(&kind);
+    if !paused && spending::stop(view, &state).is_none() {
         reserve_into(view, &mut state, kind);
     } else {
         state.next_action = match kind {
@@ -214,15 +194,23 @@ pub(super) fn retry(
     let tries = view.state.iteration.saturating_add(u32::from(!stopped));
     let mut state = view.next_state();
     state.iteration = tries;
-    if tries > view.policy.max_retries {
-        let detail = format!("after {tries} tries: {detail}");
+    let (print, repeats) = failures::repeats(view, reason, &said(view, reason, detail));
+    let moves = stopped || !repeats;
+    state.last_failure = (!stopped).then_some(print);
+    if tries > view.policy.max_retries || !moves {
+        let again = if moves {
+            ""
+        } else {
+            ", the last two of which failed alike"
+        };
+        let detail = format!("after {tries} tries{again}: {detail}");
         view.mark_blocked(&mut state, reason, detail);
         return view.write(state, Why::Blocking { reason });
     }
     if let Some(decision) = view.before_run() {
         return decision;
     }
-    if let Some(decision) = over_budget(view) {
+    if let Some(decision) = spending::exhausted(view) {
         return decision;
     }
     let end = view.run_end();
@@ -239,6 +227,15 @@ pub(super) fn retry(
         end,
     };
     view.write(state, why)
+}
+
+/// What a failed try said: how it ended, and what was printed last.
+fn said(view: &View<'_>, reason: BlockedReason, detail: &str) -> String {
+    let verify = reason == BlockedReason::VerifyFailed;
+    let mut runs = view.seen.local.runs.iter().rev();
+    let run = runs.find(|run| (run.key.kind == RunKind::Verify) == verify);
+    let tail = run.map(|run| run.tail.as_str()).unwrap_or_default();
+    format!("{detail}\n{tail}")
 }
 
 /// What every successful agent run goes through before its result is used.
@@ -334,7 +331,10 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
             "exited with status 127: is the program there? See `agents.{}.command`",
             run.key.kind
         ),
-        (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
+        (RunEnd::Exited, Some(code), _) => match complaint(run) {
+            Some(words) => format!("exited with status {code}: {words}"),
+            None => format!("exited with status {code}"),
+        },
         (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
         (RunEnd::Exited, None, None) => "ended without a status".to_owned(),
         (RunEnd::StartupTimeout, ..) => "printed nothing after its start".to_owned(),
@@ -343,6 +343,7 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
         (RunEnd::OutOfMemory, ..) => "ran out of memory".to_owned(),
         (RunEnd::SandboxUnavailable, ..) => "had no container to run in".to_owned(),
+        (RunEnd::OverBudget, ..) => "was ended since its budget was used up".to_owned(),
         (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
@@ -352,6 +353,12 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         Some(note) => format!("{} `{}` {how}: {note}", run.key.kind, run.label),
         None => format!("{} `{}` {how}", run.key.kind, run.label),
     }
+}
+
+/// What the last of its agents says of its own failure, on one line.
+fn complaint(run: &RunFacts) -> Option<&str> {
+    let error = run.reports.last()?.report.error.as_ref()?;
+    error.words.lines().next().filter(|line| !line.is_empty())
 }
 
 /// The agent whose name the busy label carries.

@@ -3,6 +3,7 @@
 //! Everything the decider sees and everything a port hands over is defined here, so that the pure
 //! core, the doors and the simulated world speak of the same things.
 
+pub mod agent;
 pub mod agent_stream;
 pub mod blockers;
 pub mod board;
@@ -11,6 +12,7 @@ pub mod checks;
 pub mod claim;
 pub mod closing;
 pub mod comment;
+pub mod fingerprint;
 pub mod ids;
 pub mod issue;
 pub mod labels;

@@ -134,7 +134,7 @@ fn grouped(number: u64) -> String {
 /// How much may be spent on something; 0: no cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Caps {
+pub struct Allowance {
     /// Tokens.
     pub tokens: u64,
     /// US dollars.
@@ -176,7 +176,7 @@ impl Reached {
     }
 }
 
-impl Caps {
+impl Allowance {
     /// Is there no cap at all?
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -237,11 +237,11 @@ impl Caps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     /// Of one run.
-    pub run: Caps,
+    pub run: Allowance,
     /// Of one issue.
-    pub issue: Caps,
+    pub issue: Allowance,
     /// Of one day (UTC) on this home.
-    pub day: Caps,
+    pub day: Allowance,
 }
 
 #[cfg(test)]
@@ -255,8 +255,8 @@ mod tests {
         }
     }
 
-    fn caps(tokens: u64, dollars: f64) -> Caps {
-        Caps {
+    fn allowed(tokens: u64, dollars: f64) -> Allowance {
+        Allowance {
             tokens,
             usd: Usd::from_dollars(dollars),
         }
@@ -296,16 +296,16 @@ mod tests {
 
     #[test]
     fn a_cap_of_zero_is_none() {
-        assert_eq!(caps(0, 0.0).reached(spent(u64::MAX, 1e9)), None);
-        assert_eq!(caps(0, 0.0).left(spent(5, 5.0)), caps(0, 0.0));
+        assert_eq!(allowed(0, 0.0).reached(spent(u64::MAX, 1e9)), None);
+        assert_eq!(allowed(0, 0.0).left(spent(5, 5.0)), allowed(0, 0.0));
     }
 
     #[test]
     fn what_is_left_of_a_cap_never_turns_into_none() {
-        let left = caps(100, 1.0).left(spent(100, 2.0));
+        let left = allowed(100, 1.0).left(spent(100, 2.0));
         assert!(left.reached(spent(1, 0.0)).is_some());
         assert!(left.reached(spent(0, 0.01)).is_some());
-        assert_eq!(caps(100, 0.0).and(&caps(40, 3.0)), caps(40, 3.0));
-        assert_eq!(caps(100, 0.0).left(spent(30, 0.0)), caps(70, 0.0));
+        assert_eq!(allowed(100, 0.0).and(&allowed(40, 3.0)), allowed(40, 3.0));
+        assert_eq!(allowed(100, 0.0).left(spent(30, 0.0)), allowed(70, 0.0));
     }
 }

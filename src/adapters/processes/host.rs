@@ -14,17 +14,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use regex::Regex;
+
+use crate::adapters::clock::SystemClock;
+use crate::model::agent::{AgentCommand, CommandReport};
+use crate::model::agent_stream::{AgentReport, Channel, Listening, StreamReader};
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
+use crate::ports::clock::Clock as _;
 use crate::ports::containers::Container;
-use crate::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
+use crate::ports::processes::{
+    Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes, Success,
+};
 use crate::ports::{PortError, PortResult};
 
 use super::exec::SHELL;
 use super::facts;
 use super::folder::{RunFolder, Started, local, mark, read_json, remove, write_whole};
-use super::log::{self, CappedLog, Progress, SharedLog};
+use super::log::{self, CappedLog, Listener, Output, Progress, SharedLog};
 use super::table::{self, Roots, Row, TAG_FOLDER, TAG_KEY, Tag};
 
 /// A probe of the lock holds it for microseconds; this often a supervisor tries again.
@@ -75,6 +83,8 @@ struct Running {
     end: Option<ChildEnd>,
     group: Option<i32>,
     progress: Option<Arc<Progress>>,
+    /// Who reads what an agent says.
+    listener: Option<Listener>,
     /// What the command runs in, if not on the host.
     container: Option<Box<dyn Container>>,
 }
@@ -174,7 +184,15 @@ impl RunHost {
 
     fn spawn(&self, index: usize, command: &RunCommand) -> io::Result<Running> {
         write_whole(&self.folder.current(), index.to_string().as_bytes())?;
-        let (reader, writer) = pipe()?;
+        let listener = command.agent.as_deref().map(listen);
+        let (out, writer) = pipe()?;
+        // What a program says of itself must not be cut by what it complains about.
+        let (aside, aside_writer) = if listener.is_some() {
+            let (aside, writer) = pipe()?;
+            (Some(aside), writer)
+        } else {
+            (None, writer.try_clone()?)
+        };
         let mut child = self.command(command);
         // A file and not a pipe: it has no size that a command must have read before it may exit.
         let stdin = if command.prompt_on_stdin && self.folder.prompt().exists() {
@@ -182,20 +200,26 @@ impl RunHost {
         } else {
             Stdio::null()
         };
-        child
-            .stdin(stdin)
-            .stdout(writer.try_clone()?)
-            .stderr(writer);
+        child.stdin(stdin).stdout(writer).stderr(aside_writer);
         let spawned = child.spawn();
         // It holds the pipe's ends for writing, which would stay open for ever.
         drop(child);
         let spawned = spawned?;
+        let progress = Arc::new(Progress::default());
+        let pipes = [(Channel::Out, Some(out)), (Channel::Err, aside)];
+        for (channel, pipe) in pipes {
+            let Some(pipe) = pipe else { continue };
+            let listener = listener.clone().map(|listener| (channel, listener));
+            let output = Output { pipe, listener };
+            log::follow(output, Arc::clone(&self.log), &progress)?;
+        }
         Ok(Running {
             group: i32::try_from(spawned.id()).ok(),
             child: Some(spawned),
             end: None,
             looks: 0,
-            progress: Some(log::follow(reader, Arc::clone(&self.log))?),
+            progress: Some(progress),
+            listener,
             container: None,
         })
     }
@@ -273,9 +297,27 @@ impl Processes for RunHost {
         Ok(ChildFacts {
             end: running.end,
             output_bytes: progress.map_or(0, |seen| seen.bytes.load(Ordering::Acquire)),
-            output_open: progress.is_some_and(|seen| !seen.closed.load(Ordering::Acquire)),
+            output_open: progress.is_some_and(|seen| seen.open.load(Ordering::Acquire) > 0),
             preparing: false,
         })
+    }
+
+    fn report(&self) -> Option<AgentReport> {
+        let listener = self.running().listener.clone()?;
+        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(listener.report())
+    }
+
+    fn report_of_end(&self, success: Success) -> Option<AgentReport> {
+        let listener = self.running().listener.clone()?;
+        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(listener.report_of_end(success == Success::Yes))
+    }
+
+    fn keep_reports(&self, reports: &[CommandReport]) -> PortResult<()> {
+        let what = || format!("write `{}`", self.folder.reports().display());
+        let text = serde_json::to_vec_pretty(reports).map_err(|error| local(what(), error))?;
+        write_whole(&self.folder.reports(), &text).map_err(|error| local(what(), error))
     }
 
     fn alive(&self) -> PortResult<usize> {
@@ -347,6 +389,26 @@ impl Processes for RunHost {
         }
         Ok(())
     }
+}
+
+/// Begins to listen to an agent.
+fn listen(agent: &AgentCommand) -> Listener {
+    let patterns = agent.transient.iter();
+    Arc::new(Mutex::new(StreamReader::new(Listening {
+        format: agent.format,
+        since: wall_clock(),
+        session_tokens: agent.resumes.as_ref().map_or(0, |session| session.tokens),
+        // They were checked with the configuration.
+        transient: patterns.filter_map(|one| Regex::new(one).ok()).collect(),
+    })))
+}
+
+/// The time as a clock on the wall shows it.
+fn wall_clock() -> chrono::DateTime<chrono::FixedOffset> {
+    SystemClock
+        .now()
+        .with_timezone(&chrono::Local)
+        .fixed_offset()
 }
 
 fn child_end(status: ExitStatus) -> ChildEnd {

@@ -342,6 +342,7 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
         });
         self
     }

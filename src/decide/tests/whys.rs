@@ -279,6 +279,32 @@ fn sandbox_unavailable() {
 }
 
 #[test]
+fn agent_paused() {
+    let until = "2026-01-02T15:00:00Z".parse().unwrap();
+    let given = snapshot().with(|given| {
+        given.seen.local.paused.insert(RunKind::Implement, until);
+    });
+    check(
+        &given,
+        "wait: every implement agent is at its usage limit until 2026-01-02 15:00 UTC",
+    );
+    let now = given.with(|given| given.seen.order.now = true);
+    check(&now, "claim: free");
+}
+
+#[test]
+fn day_budget_spent() {
+    let given = snapshot().with(|given| {
+        given.policy.budget.day.tokens = 1000;
+        given.seen.local.spent_today.tokens = 2000;
+    });
+    check(
+        &given,
+        "wait: 2,000 tokens were used of 1,000 (`budget.tokens.day`); it goes on at 2026-01-03 00:00 UTC",
+    );
+}
+
+#[test]
 fn quarantined() {
     let mut status = failed();
     if let RunStatus::Ended(exit) = &mut status {

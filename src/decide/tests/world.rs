@@ -229,6 +229,7 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
         });
     }
 

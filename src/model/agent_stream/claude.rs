@@ -66,6 +66,8 @@ impl Claude {
             return;
         }
         self.failed = None;
+        // It goes on after what looked like its end.
+        self.report.text = None;
         let id = text(message, "id").unwrap_or_default();
         if self.messages.iter().any(|known| known == id) {
             return;

@@ -102,6 +102,7 @@ fn spec(kind: RunKind) -> RunSpec {
             clocks: None,
             config: None,
             sandbox: None,
+            agent: None,
         }],
         order: Order::Fallback,
         prompt: None,
@@ -117,6 +118,7 @@ fn spec(kind: RunKind) -> RunSpec {
             completion_grace: second,
             kill_grace: second,
         },
+        allowance: crate::model::money::Allowance::default(),
         lease: Some(RunLease {
             alias: "widget".to_owned(),
             claim: "c1".parse().unwrap(),

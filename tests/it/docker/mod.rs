@@ -89,6 +89,7 @@ impl Home {
                 sandbox: self.sandbox.clone(),
                 owner: self.owner.clone(),
             })),
+            agent: None,
         }
     }
 
@@ -115,6 +116,7 @@ impl Home {
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            allowance: ghswarm::model::money::Allowance::default(),
             lease: None,
         }
     }

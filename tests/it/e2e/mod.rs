@@ -14,11 +14,13 @@ pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod model_api;
 mod parallel;
 mod planted;
 mod probe;
 mod proxy;
 mod race;
+mod real_claude;
 mod requests;
 pub(crate) mod world;
 

@@ -118,9 +118,10 @@ fn a_failed_verify_step_goes_back_to_the_agent_with_its_log() {
 #[test]
 fn verify_steps_that_fail_for_good_block_until_a_person_resumes() {
     let world = World::new();
-    world
-        .agent
-        .always(RunKind::Verify, Performance::failure(1).print("boom"));
+    for (nth, fruit) in ["apples", "pears", "plums"].into_iter().enumerate() {
+        let boom = Performance::failure(1).print(&format!("boom: {fruit}"));
+        world.agent.does(RunKind::Verify, nth + 1, boom);
+    }
     let issue = world.opens_issue("Sell apples");
     world.settle();
     assert_eq!(world.blocked(issue), Some(BlockedReason::VerifyFailed));

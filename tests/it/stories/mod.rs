@@ -6,6 +6,7 @@ mod checks;
 mod claims;
 mod diffs;
 mod happy;
+mod money;
 mod order;
 mod orders;
 mod pull_requests;
