@@ -128,7 +128,7 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
             Command::History(options) => history::history(&env, args, options),
             Command::Logs(options) => logs::logs(&env, args, options).await,
             Command::Resume(options) => resume::resume(&env, args, options).await,
-            Command::Claim(options) => claim::claim(&env, args, options).await,
+            Command::Claim(options) => Box::pin(claim::claim(&env, args, options)).await,
             Command::Board(options) => board::board(&env, args, options).await,
             Command::Init(options) => init::init(&env, args, options),
             Command::Config(options) => config::config(&env, args, options),

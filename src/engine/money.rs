@@ -165,8 +165,9 @@ fn booked<'a>(
 /// What a run cost, on one line.
 fn receipt(run: &RunFacts) -> String {
     let turns: u32 = run.reports.iter().map(|one| one.report.turns).sum();
+    let unit = if turns == 1 { "turn" } else { "turns" };
     format!(
-        "{} `{}` cost {} in {turns} turns",
+        "{} `{}` cost {} in {turns} {unit}",
         run.key.kind,
         run.label,
         spent(&run.reports)

@@ -116,7 +116,7 @@ impl Claude {
             .or(line["error_status"].as_u64());
         let kind = match (text(line, "error"), status) {
             (Some("authentication_failed" | "billing_error" | "oauth_org_not_allowed"), _)
-            | (_, Some(401 | 402 | 403)) => AgentErrorKind::Account,
+            | (_, Some(401..=403)) => AgentErrorKind::Account,
             (Some("rate_limit"), _) | (_, Some(429)) => AgentErrorKind::Limited,
             (Some("overloaded" | "server_error"), _) | (_, Some(408 | 409 | 500..)) => {
                 AgentErrorKind::Transient

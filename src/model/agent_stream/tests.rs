@@ -40,8 +40,8 @@ fn fails(report: &AgentReport, kind: AgentErrorKind, words: &str) {
     assert!(report.spent.is_nothing(), "{report:?}");
 }
 
-fn time(text: &str) -> Option<Timestamp> {
-    Some(DateTime::parse_from_rfc3339(text).unwrap().to_utc())
+fn time(text: &str) -> Timestamp {
+    DateTime::parse_from_rfc3339(text).unwrap().to_utc()
 }
 
 #[test]
@@ -188,7 +188,10 @@ fn codex_without_an_account_or_credit_is_for_a_person() {
 fn codex_says_when_its_usage_limit_is_over() {
     let report = codex(recorded!("codex-usage-limit.jsonl"));
     fails(&report, AgentErrorKind::Limited, "usage limit");
-    assert_eq!(report.error.unwrap().until, time("2026-12-01T00:21:00Z"));
+    assert_eq!(
+        report.error.unwrap().until,
+        Some(time("2026-12-01T00:21:00Z"))
+    );
     let report = codex(recorded!("codex-rate-limit.jsonl"));
     fails(&report, AgentErrorKind::Limited, "429");
     assert_eq!(report.error.unwrap().until, None);
@@ -204,7 +207,7 @@ fn an_hour_that_codex_names_is_one_of_the_wall_clock_here() {
     });
     reader.feed(Channel::Out, format!("{line}\n").as_bytes());
     let until = reader.report().error.unwrap().until;
-    assert_eq!(until, time("2026-11-30T23:06:00Z"));
+    assert_eq!(until, Some(time("2026-11-30T23:06:00Z")));
 }
 
 #[test]

@@ -34,8 +34,8 @@ fn fails(kind: AgentErrorKind, words: &str, until: Option<Timestamp>) -> Perform
     })
 }
 
-fn in_minutes(world: &World, minutes: i64) -> Option<Timestamp> {
-    Some(world.clock.now() + chrono::Duration::minutes(minutes))
+fn in_minutes(world: &World, minutes: i64) -> Timestamp {
+    world.clock.now() + chrono::Duration::minutes(minutes)
 }
 
 /// An agent that works, and costs this much.
@@ -52,7 +52,7 @@ fn a_usage_limit_is_waited_out_and_costs_no_try() {
     let limit = fails(
         AgentErrorKind::Limited,
         "You've hit your 5-hour limit",
-        in_minutes(&world, 150),
+        Some(in_minutes(&world, 150)),
     );
     world.agent.does(RunKind::Implement, 1, limit);
     let issue = world.opens_issue("Sell apples");
@@ -80,7 +80,11 @@ fn a_usage_limit_is_waited_out_and_costs_no_try() {
 #[test]
 fn while_every_agent_is_limited_no_other_issue_is_begun() {
     let world = World::new();
-    let limit = fails(AgentErrorKind::Limited, "limit", in_minutes(&world, 60));
+    let limit = fails(
+        AgentErrorKind::Limited,
+        "limit",
+        Some(in_minutes(&world, 60)),
+    );
     world.agent.does(RunKind::Implement, 1, limit);
     let first = world.opens_issue("Sell apples");
     world.settle();
