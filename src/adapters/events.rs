@@ -16,6 +16,7 @@
 //! CREATE INDEX events_of_issue ON events (repository, issue, at);
 //! ```
 
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -46,6 +47,9 @@ const BUSY_WAIT: Duration = Duration::from_secs(2);
 
 /// Between two tries of what `SQLite` does not wait for by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
+/// What happened is the user's business alone.
+const MODE: u32 = 0o600;
 
 /// So many events are read where the query sets no limit.
 const READ_MAX: u32 = 100_000;
@@ -173,6 +177,7 @@ fn connect(path: &Path, busy_wait: Duration) -> Result<Connection, StoreError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
+    keep_private(path)?;
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(busy_wait)?;
     write_ahead(&connection, busy_wait)?;
@@ -180,6 +185,26 @@ fn connect(path: &Path, busy_wait: Duration) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     migrate(&mut connection)?;
     Ok(connection)
+}
+
+/// Made before `SQLite` would, for which every user may read it; its companions get the same mode.
+fn keep_private(path: &Path) -> Result<(), StoreError> {
+    match std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(MODE)
+        .open(path)
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            // One of an older ghswarm. Where it is somebody else's, that is theirs to say.
+            if std::fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+                let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Readers and the one writer do not block each other in this mode. `SQLite` refuses the switch at once

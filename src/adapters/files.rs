@@ -1,8 +1,9 @@
 //! Small files that a crash leaves either old or new, never half-written. Knows nothing of what is
 //! in them.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// Writes `bytes` under a temporary name next to `path` and puts it in place with `put`.
@@ -58,6 +59,11 @@ pub(super) fn create_exclusively(path: &Path, bytes: &[u8]) -> io::Result<bool> 
 fn rename_exclusively(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// Makes a folder that only the user may look into, and what is missing above it likewise.
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Reads a text; `None`: there is no such file.

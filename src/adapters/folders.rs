@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::claim::ClaimRecord;
@@ -55,7 +56,7 @@ impl LocalFolders {
 
     fn made_folder(&self, issue: IssueNumber) -> PortResult<PathBuf> {
         let folder = self.folder(issue);
-        fs::create_dir_all(&folder).map_err(|e| failed("make the folder", &folder, &e))?;
+        files::make_folder(&folder).map_err(|e| failed("make the folder", &folder, &e))?;
         Ok(folder)
     }
 
@@ -131,7 +132,7 @@ impl Folders for LocalFolders {
         // To the millisecond, and never one that is there: what was displaced twice in a second stays two.
         let stamp = now.format("%Y%m%dT%H%M%S%3fZ").to_string();
         let all = folder.join("superseded");
-        fs::create_dir_all(&all).map_err(|e| failed("make the folder", &all, &e))?;
+        files::make_folder(&all).map_err(|e| failed("make the folder", &all, &e))?;
         let mut archive = all.join(&stamp);
         let mut again = 1;
         while let Err(e) = fs::create_dir(&archive) {
@@ -205,6 +206,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
         .write(true)
         .create(true)
         .truncate(false)
+        .mode(0o600)
         .open(path)
 }
 

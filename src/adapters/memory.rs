@@ -1,7 +1,6 @@
 //! Derived data in JSON files under `<home>/cache/`. Anybody may delete the folder at any time; no
 //! failure here is ever more than a warning.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::ports::memory::Memory;
@@ -41,7 +40,7 @@ impl Memory for FileMemory {
     fn save(&self, name: &str, text: &str) {
         let path = self.path(name);
         let saved =
-            fs::create_dir_all(&self.folder).and_then(|()| files::replace(&path, text.as_bytes()));
+            files::make_folder(&self.folder).and_then(|()| files::replace(&path, text.as_bytes()));
         if let Err(error) = saved {
             tracing::warn!(path = %path.display(), %error, "cannot write a cached file");
         }
@@ -50,6 +49,8 @@ impl Memory for FileMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -9,7 +9,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::output::{self, Paint, data, paint};
 use super::wiring;
-use crate::config;
+use crate::config::{self, Config};
 
 /// Runs the command.
 pub fn config(env: &Env, args: &Args, options: &ConfigOptions) -> Result<ExitCode, CommandError> {
@@ -38,6 +38,7 @@ pub fn config(env: &Env, args: &Args, options: &ConfigOptions) -> Result<ExitCod
         }
         ConfigAction::Check { json: false } => {
             let config = wiring::load_config(env, args.config.as_deref())?;
+            clones_are_there(&config)?;
             let repositories = config.repositories.len();
             let word = if repositories == 1 {
                 "repository"
@@ -55,12 +56,34 @@ pub fn config(env: &Env, args: &Args, options: &ConfigOptions) -> Result<ExitCod
     }
 }
 
+/// A clone that is yet to be made is nothing that the file could be blamed for, but no run would start.
+fn clones_are_there(config: &Config) -> Result<(), CommandError> {
+    let missing = config
+        .repositories
+        .values()
+        .filter(|one| !one.path.exists());
+    for repository in missing {
+        super::clone::origin(repository)?;
+    }
+    Ok(())
+}
+
 /// The problems as data; the exit status is the same as without `--json`.
 fn check_json(env: &Env, args: &Args) -> Result<ExitCode, CommandError> {
     let file = wiring::find_config(env, args.config.as_deref())?;
     let text = wiring::read_config(&file)?;
     let loaded = config::load(&text, &file, &|name| env.get(name));
+    let missing = loaded
+        .as_ref()
+        .ok()
+        .and_then(|config| clones_are_there(config).err());
     let problems = loaded.err().map(|problems| problems.0).unwrap_or_default();
+    let missing = missing.map(|error| {
+        json!({
+            "line": null, "column": null,
+            "message": error.to_string(), "hint": error.hints().first(),
+        })
+    });
     let list: Vec<Value> = problems
         .iter()
         .map(|problem| {
@@ -69,6 +92,7 @@ fn check_json(env: &Env, args: &Args) -> Result<ExitCode, CommandError> {
                 "message": problem.message, "hint": problem.hint,
             })
         })
+        .chain(missing)
         .collect();
     output::json(&json!({ "file": file, "ok": list.is_empty(), "problems": list }))?;
     Ok(ExitCode::from(if list.is_empty() {

@@ -8,10 +8,13 @@ use super::args::{Args, CycleOptions, LoopOptions};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::{output, select, wiring};
-use crate::config::Config;
+use crate::adapters::clock::SystemClock;
+use crate::adapters::locks::Home;
+use crate::config::{Config, RepoConfig};
 use crate::engine::cycle::{Watch, Woken};
 use crate::engine::{CycleReport, IssueReport, RepoEngine};
 use crate::model::ids::IssueNumber;
+use crate::ports::clock::Clock as _;
 
 /// Prints a line when an issue's standing changed.
 #[derive(Default)]
@@ -36,7 +39,7 @@ impl Watch for Lines {
 
 /// How an issue stands, in one line.
 pub fn line(report: &IssueReport) -> String {
-    let phase = report.phase.map_or("?", crate::model::phase::Phase::name);
+    let phase = report.phase.map_or("", crate::model::phase::Phase::name);
     let next = report.until.map_or_else(String::new, |until| {
         format!(", next look {}", until.format("%H:%M:%S UTC"))
     });
@@ -44,6 +47,9 @@ pub fn line(report: &IssueReport) -> String {
     let said = said(outcome, why);
     if said == phase {
         return format!("#{issue} {phase}");
+    }
+    if phase.is_empty() {
+        return format!("#{issue}: {said}{next}");
     }
     format!("#{issue} {phase}: {said}{next}")
 }
@@ -60,8 +66,53 @@ pub fn said(outcome: &str, why: &str) -> String {
 
 /// One repository and how often to look at it.
 struct Opened {
-    engine: Arc<RepoEngine>,
+    engine: RepoEngine,
     poll: Duration,
+}
+
+/// What a repository is opened with, so that it can be tried again.
+#[derive(Clone)]
+struct Opening {
+    env: Env,
+    home: Home,
+    config: RepoConfig,
+}
+
+impl Opening {
+    async fn open(&self) -> Result<Opened, CommandError> {
+        let engine = wiring::open_repository(&self.env, &self.home, &self.config).await?;
+        Ok(Opened {
+            engine,
+            poll: self.config.poll_interval,
+        })
+    }
+
+    /// As often as it takes while GitHub does not answer; what a person has to mend ends it.
+    async fn open_patiently(&self) -> Result<Opened, CommandError> {
+        let clock = SystemClock;
+        let mut told = String::new();
+        loop {
+            let error = match self.open().await {
+                Ok(opened) => return Ok(opened),
+                Err(error) => error,
+            };
+            let Some(passing) = error.passing() else {
+                return Err(error);
+            };
+            let pause = passing
+                .retry_at()
+                .and_then(|at| (at - clock.now()).to_std().ok())
+                .map_or(self.config.poll_interval, |left| {
+                    left.max(self.config.poll_interval)
+                });
+            let line = format!("waiting: {error}: {passing}");
+            if line != told {
+                output::say(&format!("{line}; tried again until it answers"));
+                told = line;
+            }
+            clock.sleep(pause).await;
+        }
+    }
 }
 
 /// `ghswarm cycle`.
@@ -71,7 +122,15 @@ pub async fn cycle(
     options: &CycleOptions,
 ) -> Result<ExitCode, CommandError> {
     let config = wiring::load_config(env, args.config.as_deref())?;
-    let repositories = open(env, &config, options.repository.as_deref()).await?;
+    let openings = openings(env, &config, options.repository.as_deref())?;
+    let mut repositories = Vec::new();
+    for opening in &openings {
+        repositories.push(if options.wait {
+            opening.open_patiently().await?
+        } else {
+            opening.open().await?
+        });
+    }
     let lines = Lines::default();
     let mut reports = Vec::new();
     for opened in &repositories {
@@ -121,22 +180,45 @@ pub async fn run_loop(
 ) -> Result<ExitCode, CommandError> {
     let config = wiring::load_config(env, args.config.as_deref())?;
     let _only = only_one(&config)?;
-    let repositories = open(env, &config, options.repository.as_deref()).await?;
-    let lines = Arc::new(Lines::default());
-    let mut tasks = tokio::task::JoinSet::new();
-    for opened in repositories {
-        let lines = lines.clone();
-        tasks.spawn(async move {
-            let mut woken = Woken::TimePassed;
-            loop {
-                turn(&opened, &lines, woken).await;
-                woken = opened.engine.rest(opened.poll).await;
-            }
+    let mut opened = Vec::new();
+    for opening in openings(env, &config, options.repository.as_deref())? {
+        // What is wrong for good is told before anything begins.
+        opened.push(match opening.open().await {
+            Err(error) if error.passing().is_none() => return Err(error),
+            first => (opening, first.ok()),
         });
     }
-    let signal = super::signals::wait().await?;
-    output::say("stopping; runs that are going on are finished by their supervisors");
-    Ok(ExitCode::from(signal.exit_code()))
+    let lines = Arc::new(Lines::default());
+    let mut tasks = tokio::task::JoinSet::new();
+    for (opening, first) in opened {
+        tasks.spawn(for_ever(opening, first, lines.clone()));
+    }
+    tokio::select! {
+        signal = super::signals::wait() => {
+            output::say("stopping; runs that are going on are finished by their supervisors");
+            Ok(ExitCode::from(signal?.exit_code()))
+        }
+        Some(ended) = tasks.join_next() => match ended {
+            Ok(error) => Err(error),
+            Err(broken) => Err(CommandError::bug("a repository's loop broke off", broken)),
+        },
+    }
+}
+
+/// One repository of the loop; answers what keeps it from going on.
+async fn for_ever(opening: Opening, first: Option<Opened>, lines: Arc<Lines>) -> CommandError {
+    let opened = match first {
+        Some(opened) => opened,
+        None => match opening.open_patiently().await {
+            Ok(opened) => opened,
+            Err(error) => return error,
+        },
+    };
+    let mut woken = Woken::TimePassed;
+    loop {
+        turn(&opened, &lines, woken).await;
+        woken = opened.engine.rest(opened.poll).await;
+    }
 }
 
 /// Two loops of one home would only get into each other's way.
@@ -159,18 +241,15 @@ fn only_one(config: &Config) -> Result<crate::adapters::locks::HomeLock, Command
     }
 }
 
-async fn open(env: &Env, config: &Config, only: Option<&str>) -> Result<Vec<Opened>, CommandError> {
+fn openings(env: &Env, config: &Config, only: Option<&str>) -> Result<Vec<Opening>, CommandError> {
     let wanted = select::all(config, only)?;
     let home = wiring::open_home(config)?;
-    let mut opened = Vec::new();
-    for repository in wanted {
-        let engine = wiring::open_repository(env, &home, repository).await?;
-        opened.push(Opened {
-            engine: Arc::new(engine),
-            poll: repository.poll_interval,
-        });
-    }
-    Ok(opened)
+    let opening = |repository: &RepoConfig| Opening {
+        env: env.clone(),
+        home: home.clone(),
+        config: repository.clone(),
+    };
+    Ok(wanted.into_iter().map(opening).collect())
 }
 
 /// 0: nothing is wrong; 1: something is blocked; 4: something did not answer.

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::ports::PortError;
+
 /// The kinds, each with its documented exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -37,6 +39,16 @@ impl CommandError {
             details: Vec::new(),
             hints: Vec::new(),
         }
+    }
+
+    /// An error whose words a process that we started has said already.
+    pub fn told(kind: Kind) -> Self {
+        Self::new(kind, "")
+    }
+
+    /// Has somebody else said what it is?
+    pub fn is_told(&self) -> bool {
+        self.what.is_empty()
     }
 
     /// The outside world refused or failed.
@@ -89,6 +101,12 @@ impl CommandError {
             self.kind = Kind::Outside;
         }
         self
+    }
+
+    /// The answer of GitHub that it may be worth waiting for: none came, and the next may.
+    pub fn passing(&self) -> Option<&PortError> {
+        let error = self.source.as_deref()?.downcast_ref::<PortError>()?;
+        matches!(error, PortError::Unavailable { .. }).then_some(error)
     }
 
     /// The documented exit status.

@@ -42,6 +42,14 @@ pub fn init(env: &Env, args: &Args, options: &InitOptions) -> Result<ExitCode, C
         let what = format!("`{}` is a directory", path.display());
         return Err(CommandError::new(Kind::Usage, what).hint("name a file"));
     }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let what = format!("there is no folder `{}`", folder.display());
+        return Err(CommandError::new(Kind::Usage, what)
+            .hint(format!("make it first: mkdir -p {}", quoted(folder))));
+    }
     let schema = write_schema(env)?;
     let text = format!(
         "# yaml-language-server: $schema={}\n{}",

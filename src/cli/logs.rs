@@ -195,8 +195,8 @@ fn in_words(status: &RunStatus) -> String {
         RunStatus::Ended(exit) if exit.success() => "succeeded".to_owned(),
         RunStatus::Ended(exit) => match (exit.code, exit.signal) {
             (Some(code), _) => format!("failed, status {code}"),
-            (None, Some(signal)) => format!("{:?}, signal {signal}", exit.end),
-            (None, None) => format!("{:?}", exit.end),
+            (None, Some(signal)) => format!("{}, signal {signal}", exit.end.words()),
+            (None, None) => exit.end.words().to_owned(),
         },
     }
 }

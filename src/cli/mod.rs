@@ -28,7 +28,7 @@ mod standing;
 mod status;
 pub mod supervise;
 mod token;
-pub mod tool;
+mod tool;
 mod wiring;
 
 use std::ffi::OsString;

@@ -95,6 +95,9 @@ pub fn say(line: &str) {
 
 /// An error with its causes, its places and its hints.
 pub fn complain(error: &CommandError) {
+    if error.is_told() {
+        return;
+    }
     eprintln!("{} {error}", paint_error(Paint::Bad, "error:"));
     let mut cause = error.source();
     while let Some(inner) = cause {

@@ -53,6 +53,11 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::DayBudgetSpent { .. } => {
             "wait for the next day (UTC), or raise `budget` in the configuration".to_owned()
         }
+        Why::LocalTrouble { until, .. } => format!(
+            "mend what it names, then skip the wait: ghswarm run {issue} --force; without that it is \
+             tried again at {}",
+            until.format("%H:%M:%S UTC")
+        ),
         Why::RunGoing { frozen: true, .. } => {
             "GitHub has to answer again: the run goes on once its lease is renewed".to_owned()
         }

@@ -11,8 +11,8 @@ use super::{cycle, output, select};
 use crate::decide::{Order, Why};
 use crate::engine::cycle::Watch as _;
 use crate::engine::step::{Advanced, HowFar};
-use crate::engine::{IssueReport, RepoEngine, StepOutcome};
-use crate::model::ids::IssueNumber;
+use crate::engine::{IssueReport, Remembered, RepoEngine, StepOutcome};
+use crate::model::ids::{IssueNumber, Timestamp};
 
 /// Runs the command.
 pub async fn run(env: &Env, args: &Args, options: &RunOptions) -> Result<ExitCode, CommandError> {
@@ -102,10 +102,27 @@ fn check(
         )
         .hint("let it end, then run the command again")),
         StepOutcome::Trouble(error) => Err(refused(error, &engine.settings.alias)),
+        StepOutcome::Rests { until, trouble } => Err(rests(issue, *until, trouble)),
         StepOutcome::Finished(_) | StepOutcome::Waits { .. } | StepOutcome::Stepped { .. } => {
             Ok(())
         }
     }
+}
+
+/// It failed before, and the wait that followed is not over.
+fn rests(issue: IssueNumber, until: Timestamp, trouble: &Remembered) -> CommandError {
+    let times = match trouble.times {
+        0 | 1 => String::new(),
+        times => format!(" {times} times in a row"),
+    };
+    let until = until.format("%H:%M:%S UTC");
+    CommandError::outside(
+        format!("issue #{issue} failed{times}, so it is left alone until {until}"),
+        trouble.text.clone(),
+    )
+    .hint(format!(
+        "mend what the cause names, then try it now: ghswarm run {issue} --force"
+    ))
 }
 
 /// Looks and decides, and leaves it at that.

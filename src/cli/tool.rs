@@ -96,12 +96,7 @@ impl Tool {
     }
 
     /// GitHub, with the token that the loop would use; sends nothing yet.
-    pub fn connect(&self, env: &Env) -> Result<Arc<GitHubAdapter>, CommandError> {
-        self.connect_with(env, Patience::default())
-    }
-
-    /// The same, for those who cannot wait so long.
-    pub fn connect_with(
+    pub fn connect(
         &self,
         env: &Env,
         patience: Patience,

@@ -254,6 +254,13 @@ pub fn refused_issue(error: &PortError, alias: &str, issue: IssueNumber) -> Comm
 }
 
 fn refusal(error: &PortError, what: String) -> CommandError {
+    if let Some(at) = error.retry_at() {
+        let at = at.format("%H:%M:%S UTC");
+        return CommandError::outside(what, error.clone())
+            .hint(format!(
+                "GitHub asks for a pause: run the command again after {at}; `loop` and `cycle --wait` go on by themselves"
+            ));
+    }
     let hint = match error.refusal() {
         Some(Refusal::Unauthorised) => {
             "the token is wrong or expired: check GITHUB_TOKEN, or run: gh auth login"

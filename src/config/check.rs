@@ -272,10 +272,28 @@ fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
                 fault.hint("write the path from `/` on")
             } else if rule == Rule::Glob && has_foreign_marks(text) {
                 fault.hint("write one pattern for each path; `?` stands for any one character")
+            } else if rule == Rule::Slug {
+                fault.hint(slug_meant(text))
             } else {
                 fault
             })
         }
+    }
+}
+
+/// What somebody means who writes a whole address, or a name alone.
+fn slug_meant(text: &str) -> String {
+    let bare = text.trim_end_matches('/');
+    let mut parts = bare.strip_suffix(".git").unwrap_or(bare).rsplit(['/', ':']);
+    let (name, owner, more) = (parts.next(), parts.next(), parts.next());
+    let meant = owner
+        .zip(name)
+        .map(|(owner, name)| format!("{owner}/{name}"));
+    match meant.filter(|meant| more.is_some() && check_text(Rule::Slug, meant).is_ok()) {
+        Some(meant) => {
+            format!("write `{meant}`; another server than github.com goes into `github.api_url`")
+        }
+        None => "write it as in its address on GitHub, like `octo/demo`".to_owned(),
     }
 }
 

@@ -241,7 +241,16 @@ fn fault_of(error: &Error, text: &str, at: Position) -> Fault {
     } else if has("expected string scalar") || has("cannot deserialize null into string") {
         Fault::new("a key must be text").hint("write `key: value`")
     } else {
-        Fault::new(format!("not valid YAML: {first}"))
+        let hint = if has("bracket") {
+            "close every `[` with `]` and every `{` with `}`"
+        } else if has("quote") {
+            "close the quote, or put the whole value into the other kind of quotes"
+        } else if has("unknown anchor") {
+            "define the anchor before it with `&`, or put a value that begins with `*` in quotes"
+        } else {
+            "look at the indentation here and above, and put values that hold `: `, `#` or `@` in quotes"
+        };
+        Fault::new(format!("not valid YAML: {first}")).hint(hint)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::state::BlockedReason;
 use super::effect::{CommentAbout, Effect, KeyedComment, Mirror, Signals};
 use super::signals::ClaimLabel;
 use super::view::{ClaimView, StateSource, View};
-use super::{Decision, Policy, Snapshot, Why, state};
+use super::{Decision, Policy, Snapshot, Trouble, Why, state};
 
 /// A guard's name and question, in the order they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,14 +41,23 @@ const GUARDS: &[(Guard, Check)] = &[
         claim,
     ),
     (guard("strays", "no run left processes behind"), strays),
-    (guard("open", "the issue is open"), open),
-    (guard("managed", "it carries a status label"), managed),
+    (
+        guard("open", "the issue is open, or its work is done"),
+        open,
+    ),
+    (
+        guard("managed", "it carries a status label, or is closed as done"),
+        managed,
+    ),
     (guard("hold", "no hold label stands"), hold),
     (
         guard("repository", "the repository can be written to"),
         repository,
     ),
-    (guard("reclaim", "a take-over was announced"), reclaimed),
+    (
+        guard("reclaim", "a take-over, if there was one, was announced"),
+        reclaimed,
+    ),
     (guard("state", "its state block is valid"), state_valid),
     (guard("edits", "no person's edit was overwritten"), edits),
     (guard("orders", "no person ordered a stop"), orders),
@@ -61,15 +70,27 @@ const GUARDS: &[(Guard, Check)] = &[
         guard("trust", "its text may be acted on"),
         super::untrusted::guard,
     ),
-    (guard("spec", "its verify block says what done means"), spec),
     (
-        guard("dependencies", "nothing that it depends on is open"),
+        guard(
+            "spec",
+            "its verify block says what done means, or it is merged",
+        ),
+        spec,
+    ),
+    (
+        guard("dependencies", "nothing that it depends on holds it back"),
         super::dependencies::guard,
     ),
     (guard("backoff", "no waiting time runs"), backoff),
-    (guard("lease", "our lease is young"), lease_age),
     (
-        guard("checkpoint", "the checkpoint is up to the state"),
+        guard("lease", "our lease, if we hold one, is young"),
+        lease_age,
+    ),
+    (
+        guard(
+            "checkpoint",
+            "the checkpoint, while we hold a lease, is up to the state",
+        ),
         checkpoint,
     ),
 ];
@@ -299,18 +320,22 @@ fn blocked_by_person(view: &View<'_>) -> Option<Decision> {
     Some(view.block(BlockedReason::ByPerson, "a person set the blocked label"))
 }
 
-/// What only a person can mend is not tried for ever. After the merge nothing is lost by trying again.
+/// What only a person can mend is not tried for ever, and what may mend itself not all the time. After the
+/// merge nothing is lost by trying again.
 fn local(view: &View<'_>) -> Option<Decision> {
     let trouble = view.seen.trouble.as_ref()?;
+    let Trouble::Lasts { reason, text } = trouble else {
+        return trouble.rest();
+    };
+    let reason = *reason;
     if matches!(view.phase(), Phase::VerifyMerge | Phase::Done) {
         return None;
     }
-    let reason = trouble.reason;
     if let Some(run) = view.live_run() {
         let why = Why::Blocking { reason };
         return Some(Decision::act(Effect::StopRun(run.key.clone()), why));
     }
-    Some(view.block(reason, trouble.text.clone()))
+    Some(view.block(reason, text.clone()))
 }
 
 /// A damaged block is never taken for an empty one. The body stays as it is, so label and comment

@@ -11,6 +11,8 @@ use crate::model::outgoing::OutgoingCommit;
 use crate::model::repo::{Permission, Repository};
 use crate::model::state::BlockedReason;
 
+use super::{Decision, Why};
+
 /// The world as it was seen, for one issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -40,19 +42,48 @@ pub struct Snapshot {
     pub leads: BTreeMap<IssueNumber, bool>,
     /// What it waits for; asked only where `View::may_be_held_back` says that it matters.
     pub waits_on: WaitsOn,
-    /// What failed here again and again, as this home remembers.
+    /// What fails here, as this home remembers: again and again, or so that a wait runs.
     pub trouble: Option<Trouble>,
     /// What a person asked for on the command line.
     pub order: Order,
 }
 
-/// Something that fails each time it is tried, and that only a person can mend.
+/// Something that fails each time it is tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
-    /// What the issue is blocked as.
-    pub reason: BlockedReason,
-    /// What failed, how often, and what to do, for people.
-    pub text: String,
+pub enum Trouble {
+    /// It failed often enough: only a person can mend it.
+    Lasts {
+        /// What the issue is blocked as.
+        reason: BlockedReason,
+        /// What failed, how often, and what to do, for people.
+        text: String,
+    },
+    /// It is left alone for a while. The engine tries nothing meanwhile, so only those who look see it.
+    Rests {
+        /// Until when, by this machine's clock.
+        until: Timestamp,
+        /// How often it failed in a row.
+        times: u32,
+        /// What failed, for people.
+        text: String,
+    },
+}
+
+impl Trouble {
+    /// The wait, where one runs.
+    pub fn rest(&self) -> Option<Decision> {
+        match self {
+            Self::Rests { until, times, text } => {
+                let why = Why::LocalTrouble {
+                    until: *until,
+                    times: *times,
+                    text: text.clone(),
+                };
+                Some(Decision::wait_until(*until, why))
+            }
+            Self::Lasts { .. } => None,
+        }
+    }
 }
 
 /// What a person at this terminal asked for. Counts as an order of a trusted person.

@@ -128,6 +128,15 @@ pub enum Why {
         /// Of how much.
         words: String,
     },
+    /// It failed here, and is left alone for a while before the next try.
+    LocalTrouble {
+        /// Until when, by this machine's clock.
+        until: Timestamp,
+        /// How often it failed in a row.
+        times: u32,
+        /// What failed, for people.
+        text: String,
+    },
     /// The run goes on.
     RunGoing {
         /// Which.
@@ -341,6 +350,16 @@ impl fmt::Display for Why {
             ),
             Self::DayBudgetSpent { until, words } => {
                 write!(f, "{words}; it goes on at {}", day(*until))
+            }
+            Self::LocalTrouble { until, times, text } => {
+                let until = clock(*until);
+                match times {
+                    0 | 1 => write!(f, "failed, left alone until {until}: {text}"),
+                    _ => write!(
+                        f,
+                        "failed {times} times in a row, left alone until {until}: {text}"
+                    ),
+                }
             }
             Self::RunGoing { run, since, frozen } => {
                 let how = if *frozen { "is paused" } else { "runs" };

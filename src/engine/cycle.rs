@@ -166,12 +166,6 @@ impl RepoEngine {
             if slots_taken && self.is_untouched(issue) {
                 continue;
             }
-            if let Some((until, trouble)) = self.rests(issue) {
-                let line = self.resting(issue, listing.title(issue), (until, &trouble.text));
-                watch.issue(&line);
-                report.issues.push(line);
-                continue;
-            }
             let advanced = self
                 .advance(issue, &Order::default(), HowFar::UntilItWaits)
                 .await;
@@ -204,25 +198,6 @@ impl RepoEngine {
         let stirred = effects > 0 && (waiting || !listing.waiting().is_empty());
         let now = stirred.then(|| self.world.clock.now());
         report.wakes = now.or_else(|| listing.wakes());
-    }
-
-    /// An issue that is left alone for a while, since it failed again and again.
-    fn resting(
-        &self,
-        issue: IssueNumber,
-        title: Option<String>,
-        (until, text): (Timestamp, &str),
-    ) -> IssueReport {
-        IssueReport {
-            repository: self.settings.alias.clone(),
-            issue,
-            title,
-            phase: None,
-            outcome: "trouble",
-            code: "trouble".to_owned(),
-            why: text.to_owned(),
-            until: Some(until),
-        }
     }
 
     /// Does this home hold no claim on the issue and no run of it?
@@ -263,7 +238,13 @@ impl RepoEngine {
                 "trouble",
                 "trouble".to_owned(),
                 error.to_string(),
-                retry_at(error),
+                error.retry_at(),
+            ),
+            StepOutcome::Rests { until, trouble } => (
+                "trouble",
+                "trouble".to_owned(),
+                trouble.text.clone(),
+                Some(*until),
             ),
         };
         IssueReport {
@@ -326,12 +307,5 @@ fn wait_word(why: &Why) -> &'static str {
         "running"
     } else {
         "waiting"
-    }
-}
-
-fn retry_at(error: &PortError) -> Option<Timestamp> {
-    match error {
-        PortError::Unavailable { retry_at, .. } => *retry_at,
-        PortError::Refused { .. } | PortError::Unknown { .. } => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Looks without acting: what stops an issue, and which issues there are. It takes no lock and writes
 //! nothing on GitHub.
 
-use crate::decide::{Decision, GuardReport, Order, Snapshot, explain};
+use crate::decide::{Decision, GuardReport, Order, Snapshot, Trouble, explain};
 use crate::model::ids::IssueNumber;
 use crate::model::issue::ListedIssue;
 use crate::ports::PortResult;
@@ -22,6 +22,15 @@ pub struct Explained {
     pub trouble: Option<Remembered>,
 }
 
+/// While a failure is waited out nothing is done, whatever would be decided.
+fn rested(decision: Decision, seen: &Snapshot) -> Decision {
+    let rest = seen.trouble.as_ref().and_then(Trouble::rest);
+    match (&decision, rest) {
+        (Decision::Do(..), Some(rest)) => rest,
+        (Decision::Do(..) | Decision::Wait { .. } | Decision::Finished(_), _) => decision,
+    }
+}
+
 impl RepoEngine {
     /// Looks at an issue and says what would be done.
     pub async fn explain(&self, issue: IssueNumber, order: &Order) -> PortResult<Explained> {
@@ -31,7 +40,7 @@ impl RepoEngine {
         let (guards, _) = explain(&seen, &self.policy, seen.look.at);
         Ok(Explained {
             guards,
-            decision,
+            decision: rested(decision, &seen),
             seen,
             trouble: self.trouble(issue),
         })

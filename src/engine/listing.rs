@@ -310,6 +310,9 @@ fn sleep(outcome: &StepOutcome) -> Option<(Option<Timestamp>, &Why)> {
             shown.then_some((None, why))
         }
         StepOutcome::Finished(why) => Some((None, why)),
-        StepOutcome::Locked | StepOutcome::Trouble(_) | StepOutcome::Stepped { .. } => None,
+        StepOutcome::Locked
+        | StepOutcome::Trouble(_)
+        | StepOutcome::Rests { .. }
+        | StepOutcome::Stepped { .. } => None,
     }
 }

@@ -135,7 +135,7 @@ impl RepoEngine {
             slot_owners_known: false,
             leads: BTreeMap::new(),
             waits_on: WaitsOn::default(),
-            trouble: self.lasting_trouble(issue),
+            trouble: self.known_trouble(issue, order),
             order: order.clone(),
         };
         if given == Given::No {
@@ -272,7 +272,7 @@ impl RepoEngine {
         let path = self.worktree_path(issue);
         let worktree = match &seen.base {
             Some(base) => match self.world.git.worktree(&path, base).await {
-                // It was tried often enough: it is blocked without a look at the worktree.
+                // It was tried often enough: it is blocked, or shown, without a look at the worktree.
                 Err(error) if seen.trouble.is_some() && error.refusal().is_some() => None,
                 worktree => worktree?,
             },
@@ -318,7 +318,7 @@ impl RepoEngine {
         let Some(remote) = seen.look.refs.get(&RefName::of_branch(branch)) else {
             return Ok(());
         };
-        // It is blocked anyway.
+        // Nothing is done for it but, perhaps, to block it.
         if seen.trouble.is_some() {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::decide::{Decision, Effect, Order, Snapshot, Why, decide, refused};
+use crate::decide::{Decision, Effect, Order, Snapshot, Trouble, Why, decide, refused};
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{LOOK_FRESH_FOR, STEPS_PER_CYCLE_MAX};
 use crate::model::phase::Phase;
@@ -13,7 +13,7 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::perform::Performed;
 use super::settings::RepoEngine;
-use super::trouble::Doing;
+use super::trouble::{Doing, Remembered, wants_a_try};
 
 /// After so many lost answers or refusals in a row the issue is left for the next cycle.
 const TROUBLE_MAX: u32 = 4;
@@ -41,6 +41,13 @@ pub enum StepOutcome {
     Locked,
     /// Something outside does not answer or refuses.
     Trouble(PortError),
+    /// It failed before, so it was left alone.
+    Rests {
+        /// Until when.
+        until: Timestamp,
+        /// What failed.
+        trouble: Remembered,
+    },
     /// `--step`: one effect was performed.
     Stepped {
         /// Its name.
@@ -130,14 +137,19 @@ impl RepoEngine {
                 return progress.end;
             }
         };
+        if !wants_a_try(order)
+            && let Some((until, trouble)) = self.rests(issue)
+        {
+            progress.end.outcome = StepOutcome::Rests { until, trouble };
+            return progress.end;
+        }
         if how_far != HowFar::Decide
             && let Some(outcome) = self.tend_hand(issue).await
         {
             progress.end.outcome = outcome;
             return progress.end;
         }
-        // A person's word is a reason to try what was given up.
-        if order.resume || order.now {
+        if wants_a_try(order) {
             self.forget_trouble(issue);
             self.lift_limits();
         }
@@ -151,6 +163,7 @@ impl RepoEngine {
             StepOutcome::Waits { .. }
             | StepOutcome::Finished(_)
             | StepOutcome::Locked
+            | StepOutcome::Rests { .. }
             | StepOutcome::Stepped { .. } => {}
         }
         progress.end
@@ -360,7 +373,7 @@ impl Progress {
     fn note(&mut self, seen: &Snapshot, engine: &RepoEngine) {
         self.end.updated_at = seen.look.issue.as_ref().map(|issue| issue.updated_at);
         self.end.looked_at = Some(seen.look.at);
-        self.lasting = seen.trouble.is_some();
+        self.lasting = matches!(seen.trouble, Some(Trouble::Lasts { .. }));
         let view = crate::decide::view::View::of(seen, &engine.policy, seen.look.at);
         self.end.phase = view.ok().map(|view| view.phase());
     }

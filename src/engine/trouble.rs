@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decide::{Effect, Trouble};
+use crate::decide::{Effect, Order, Trouble};
 use crate::model::fingerprint::without_numbers;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{SAME_TROUBLE_MAX, TROUBLE_WAIT_FIRST, TROUBLE_WAIT_MAX};
@@ -109,6 +109,11 @@ fn reason_of(effect: &Effect) -> Option<BlockedReason> {
     }
 }
 
+/// A person's word is a reason to try what was given up.
+pub(super) fn wants_a_try(order: &Order) -> bool {
+    order.resume || order.now
+}
+
 fn name(issue: IssueNumber) -> String {
     format!("trouble-{issue}")
 }
@@ -127,11 +132,24 @@ impl RepoEngine {
         (self.world.clock.now() < until).then_some((until, trouble))
     }
 
-    /// What a decision has to know of it.
-    pub(super) fn lasting_trouble(&self, issue: IssueNumber) -> Option<Trouble> {
+    /// What a decision has to know of it; nothing where a person wants it tried now.
+    pub(super) fn known_trouble(&self, issue: IssueNumber, order: &Order) -> Option<Trouble> {
+        if wants_a_try(order) {
+            return None;
+        }
+        self.rests(issue)
+            .map(|(until, trouble)| Trouble::Rests {
+                until,
+                times: trouble.times,
+                text: trouble.text,
+            })
+            .or_else(|| self.lasting_trouble(issue))
+    }
+
+    fn lasting_trouble(&self, issue: IssueNumber) -> Option<Trouble> {
         let trouble = self.trouble(issue)?;
         let reason = trouble.reason?;
-        (trouble.times >= SAME_TROUBLE_MAX).then(|| Trouble {
+        (trouble.times >= SAME_TROUBLE_MAX).then(|| Trouble::Lasts {
             reason,
             text: format!(
                 "{} ({} times in a row, the first at {})",
@@ -159,7 +177,7 @@ impl RepoEngine {
                 text,
                 times,
                 since,
-                until: wait.map(|wait| now + wait).max(retry_at(error)),
+                until: wait.map(|wait| now + wait).max(error.retry_at()),
                 fingerprint,
                 reason,
             }),
@@ -185,13 +203,6 @@ fn wait_after(times: u32) -> Option<Duration> {
     let doublings = times.checked_sub(2)?.min(16);
     let wait = TROUBLE_WAIT_FIRST.saturating_mul(1 << doublings);
     Some(wait.min(TROUBLE_WAIT_MAX))
-}
-
-fn retry_at(error: &PortError) -> Option<Timestamp> {
-    match error {
-        PortError::Unavailable { retry_at, .. } => *retry_at,
-        PortError::Refused { .. } | PortError::Unknown { .. } => None,
-    }
 }
 
 #[cfg(test)]

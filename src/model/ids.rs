@@ -28,8 +28,12 @@ impl IdError {
     }
 }
 
+/// GraphQL asks for issues and pull requests by an `Int`, which has 32 bits with a sign.
+/// <https://spec.graphql.org/October2021/#sec-Int>
+const NUMBER_MAX: u64 = i32::MAX as u64;
+
 macro_rules! number_id {
-    ($(#[$doc:meta])* $name:ident, $wanted:literal) => {
+    ($(#[$doc:meta])* $name:ident, $wanted:literal, $max:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -46,7 +50,7 @@ macro_rules! number_id {
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let digits = text.strip_prefix('#').unwrap_or(text);
                 match digits.parse::<u64>() {
-                    Ok(n) if n > 0 => Ok(Self(n)),
+                    Ok(n) if n > 0 && n <= $max => Ok(Self(n)),
                     _ => Err(IdError::new(text, $wanted)),
                 }
             }
@@ -57,22 +61,26 @@ macro_rules! number_id {
 number_id!(
     /// An issue's number in its repository.
     IssueNumber,
-    "an issue number"
+    "an issue number: 1 to 2147483647, such as 42",
+    NUMBER_MAX
 );
 number_id!(
     /// A pull request's number in its repository.
     PrNumber,
-    "a pull request number"
+    "a pull request number: 1 to 2147483647, such as 43",
+    NUMBER_MAX
 );
 number_id!(
     /// GitHub's database id of a comment.
     CommentId,
-    "a comment id"
+    "a comment id",
+    u64::MAX
 );
 number_id!(
     /// GitHub's database id of a repository: it survives renames and transfers of the owner.
     RepoId,
-    "a repository id"
+    "a repository id",
+    u64::MAX
 );
 
 macro_rules! text_id {

@@ -39,15 +39,26 @@ pub enum PortError {
         message: String,
     },
     /// It did not happen; wait and ask again.
-    #[error("{what}: not reachable: {message}")]
+    #[error("{what}: {}: {message}", unavailable(*.retry_at))]
     Unavailable {
         /// What was asked.
         what: String,
         /// What is known.
         message: String,
-        /// Not before this time, where the other side said so.
+        /// Too much was asked: not before this time.
         retry_at: Option<Timestamp>,
     },
+}
+
+/// Somebody who stops answering for a while is no network that fails.
+fn unavailable(retry_at: Option<Timestamp>) -> String {
+    match retry_at {
+        None => "not reachable".to_owned(),
+        Some(at) => format!(
+            "over the rate limit of GitHub until {}",
+            at.format("%H:%M:%S UTC")
+        ),
+    }
 }
 
 /// Refusals that have a name, because something else is done about each.
@@ -108,6 +119,14 @@ impl PortError {
             what: what.into(),
             message: message.into(),
             retry_at,
+        }
+    }
+
+    /// Not before this time, where too much was asked.
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Unavailable { retry_at, .. } => *retry_at,
+            Self::Refused { .. } | Self::Unknown { .. } => None,
         }
     }
 

@@ -24,6 +24,19 @@ fn store() -> (tempfile::TempDir, SqliteEvents) {
 }
 
 #[test]
+fn nobody_else_may_read_what_happened() {
+    let (folder, events) = store();
+    events.record(&event(0));
+    let path = folder.path().join("deep/events.db");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    // One that was made before.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    SqliteEvents::new(&path).record(&event(1));
+    assert_eq!(mode(), 0o600);
+}
+
+#[test]
 fn events_come_back_oldest_first_and_filtered() {
     let (_folder, events) = store();
     for n in 0..6 {

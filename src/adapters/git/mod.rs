@@ -211,10 +211,18 @@ impl CliGit {
             let path = PathBuf::from(answer.text());
             path.canonicalize().map_err(|e| local(&what, &e))
         };
-        self.common
-            .get_or_try_init(find)
-            .await
-            .map(PathBuf::as_path)
+        let common = self.common.get_or_try_init(find).await?;
+        // A disk that is not mounted, or somebody's `rm`: nothing that an issue could be blocked for.
+        if !common.is_dir() {
+            let (gone, clone) = (common.display(), door::quoted(&self.settings.clone));
+            let words = format!(
+                "the git folder `{gone}` is gone: put it back, or move `{clone}` away and clone anew: git \
+                 clone ADDRESS {clone}"
+            );
+            let what = format!("use the clone `{}`", self.settings.clone.display());
+            return Err(PortError::unavailable(what, words, None));
+        }
+        Ok(common)
     }
 
     async fn commit_of(&self, folder: &Path, name: &str) -> Result<Option<Sha>, RunError> {

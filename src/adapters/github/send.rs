@@ -324,7 +324,7 @@ impl Sender {
         match left.filter(|left| !left.is_zero()) {
             Some(left) => Err(PortError::unavailable(
                 what,
-                "GitHub's rate limit is not over yet",
+                "nothing is asked of GitHub before that",
                 Some(self.clock.now() + left),
             )),
             None => Ok(()),

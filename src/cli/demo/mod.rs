@@ -120,7 +120,7 @@ fn tell(
             "agent_runs": summary.agent_runs,
             "api_requests": summary.api_requests,
             "comments": summary.comments,
-            "home": ready.dir,
+            "home": options.keep.then_some(&ready.dir),
             "seconds": (seconds * 10.0).round() / 10.0,
         });
         output::data(&line.to_string());

@@ -3,14 +3,18 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::super::args::DemoOptions;
 use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
-use super::super::{output, signals};
+use super::super::{doctor, output, signals, wiring};
 use super::world::{self, Hub};
+use crate::adapters::clock::SystemClock;
+use crate::ports::PortError;
+use crate::ports::github::GitHub as _;
 use crate::sim::github::model::PrStanding;
 
 /// What the server says once it serves.
@@ -121,7 +125,7 @@ impl Server {
                 } else {
                     Kind::Outside
                 };
-                Err(CommandError::new(kind, "the demo could not be set up"))
+                Err(CommandError::told(kind))
             }
             Ok(_) => serde_json::from_str(&line)
                 .map_err(|error| CommandError::bug("the demo's GitHub speaks in riddles", error)),
@@ -138,7 +142,7 @@ impl Drop for Server {
 }
 
 /// `demo --serve`.
-pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
+pub async fn serve(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
     let dir = super::new_dir()?;
     let set_up = world::script(options, &dir).and_then(|script| {
         let hub = world::hub(options, &dir, &script)?;
@@ -163,6 +167,9 @@ pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, Comman
         issue: hub.issue,
         title: script.title.clone(),
     };
+    if !options.managed {
+        create_labels(env, &ready).await?;
+    }
     announce(options, &ready)?;
     let end = if options.managed {
         answer_until_closed(&hub, &ready).await
@@ -177,6 +184,21 @@ pub async fn serve(_env: &Env, options: &DemoOptions) -> Result<ExitCode, Comman
         output::say(&format!("its folder stays: {}", ready.dir.display()));
     }
     end
+}
+
+/// As `doctor --fix` does, so that nothing is wrong with what is served.
+async fn create_labels(env: &Env, ready: &Ready) -> Result<(), CommandError> {
+    let config = wiring::load_config(env, Some(&ready.config))?;
+    for repository in config.repositories.values() {
+        let failed = |error: PortError| wiring::refused(&error, &repository.alias);
+        let clock = Arc::new(SystemClock);
+        let github =
+            wiring::connect(repository, ready.token.clone().into(), clock).map_err(failed)?;
+        for label in doctor::labels_of(repository) {
+            github.create_label(&label).await.map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 fn announce(options: &DemoOptions, ready: &Ready) -> Result<(), CommandError> {

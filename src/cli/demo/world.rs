@@ -68,13 +68,7 @@ pub struct Hub {
 pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError> {
     let given = (&options.issue, &options.agent, &options.review);
     let (text, agent, review) = if let (Some(file), Some(agent), Some(review)) = given {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            CommandError::new(
-                Kind::Usage,
-                format!("cannot read the issue `{}`: {error}", file.display()),
-            )
-        })?;
-        (text, agent.clone(), review.clone())
+        (issue_text(file)?, agent.clone(), review.clone())
     } else {
         let agent = plant(dir, "demo-agent", AGENT)?;
         let review = plant(dir, "demo-reviewer", REVIEWER)?;
@@ -101,6 +95,21 @@ pub fn script(options: &DemoOptions, dir: &Path) -> Result<Script, CommandError>
         ci,
         docker: options.docker.clone(),
     })
+}
+
+/// The issue as a person would have typed it.
+fn issue_text(file: &Path) -> Result<String, CommandError> {
+    let shown = file.display();
+    let wrong = |what: String| {
+        CommandError::new(Kind::Usage, what)
+            .hint("name a text file whose first line is the title: --issue FILE")
+    };
+    let bytes = std::fs::read(file)
+        .map_err(|error| wrong(format!("cannot read the issue `{shown}`: {error}")))?;
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(_) | Err(_) => Err(wrong(format!("the issue `{shown}` is not text"))),
+    }
 }
 
 /// CI is the verify steps where the user names no other.

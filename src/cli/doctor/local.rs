@@ -73,7 +73,17 @@ pub fn clone(config: &RepoConfig) -> Vec<Finding> {
     };
     let there = Finding::good("clone", config.path.display().to_string());
     let origin = match clone::belongs(config, &url, &config.repo) {
-        Ok(()) => Finding::good("origin", clone::without_login(&url)),
+        Ok(()) => match clone::ssh_alias(config, &url) {
+            None => Finding::good("origin", clone::without_login(&url)),
+            Some((alias, server)) => Finding::skipped(
+                "origin",
+                format!(
+                    "{}: `{alias}` has to be an alias for `{server}` in your ssh configuration \
+                     (see: ssh -G {alias})",
+                    clone::without_login(&url)
+                ),
+            ),
+        },
         Err(error) => Finding::error("origin", &error),
     };
     vec![there, origin]

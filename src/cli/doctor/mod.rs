@@ -16,6 +16,8 @@ use super::error::{CommandError, Kind};
 use super::output::{self, Paint, data, paint};
 use super::{select, wiring};
 
+pub use remote::wanted as labels_of;
+
 /// How one look went.
 #[derive(Debug, Clone, Serialize)]
 struct Finding {

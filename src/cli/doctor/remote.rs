@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::environment::Env;
-use super::super::{remedy, token, wiring};
+use super::super::{clone, remedy, token, wiring};
 use super::{Finding, Fix};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::git::CliGit;
@@ -121,7 +121,7 @@ async fn labels(github: &dyn GitHub, config: &RepoConfig, fix: Fix) -> Finding {
 }
 
 /// The labels that are put on issues, each with its colour and its meaning.
-fn wanted(config: &RepoConfig) -> Vec<NewLabel> {
+pub fn wanted(config: &RepoConfig) -> Vec<NewLabel> {
     let names: &LabelNames = &config.labels;
     let label = |name: &str, colour: &str, description: &str| NewLabel {
         name: name.to_owned(),
@@ -157,8 +157,11 @@ async fn base(git: &CliGit, config: &RepoConfig, facts: &Repository) -> Finding 
     let Some(base) = config.base_branch.clone().or(facts.default_branch.clone()) else {
         return Finding::skipped("base branch", "not looked at: the repository is empty");
     };
-    if !config.path.exists() {
+    let Ok(origin) = clone::origin(config) else {
         return Finding::skipped("base branch", "not looked at: it needs the clone");
+    };
+    if clone::belongs(config, &origin, &facts.slug).is_err() {
+        return Finding::skipped("base branch", "not looked at: `origin` leads elsewhere");
     }
     match git.fetch_base(&base).await {
         Ok(sha) => Finding::good(

@@ -108,7 +108,7 @@ impl Session {
         // 3, the status of a wrong configuration, means here that there is no identity.
         let tool = Tool::find(env, asked).map_err(|error| Trouble::Failed(error.into_outside()))?;
         let github = tool
-            .connect_with(env, patience)
+            .connect(env, patience)
             .map_err(|error| Trouble::Degraded(in_one_line(&error)))?;
         let slug = tool.slug().to_string();
         let doors = Doors {

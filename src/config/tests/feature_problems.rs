@@ -273,6 +273,7 @@ c.yaml:7:3: `agents.review.command` of `demo` is missing
 c.yaml:7:3: `path` of `demo` is missing
   hint: write it in `repositories.demo` or in `defaults`
 c.yaml:8:11: `repo` must be `owner/name` of a repository, not `nope`
+  hint: write it as in its address on GitHub, like `octo/demo`
 c.yaml:9:11: `lock: label` is not supported yet: issues are locked by leases
   hint: remove it
 c.yaml:10:21: the variable `NOPE` is not set

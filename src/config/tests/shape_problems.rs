@@ -76,6 +76,7 @@ fn broken_yaml_is_told_without_any_of_the_file() {
         "repositories: {a: {\n",
         r"
 c.yaml:1:19: not valid YAML: unclosed bracket '{'
+  hint: close every `[` with `]` and every `{` with `}`
 ",
     );
     check(
@@ -83,6 +84,7 @@ c.yaml:1:19: not valid YAML: unclosed bracket '{'
 "#,
         r"
 c.yaml:1:9: not valid YAML: unclosed quote
+  hint: close the quote, or put the whole value into the other kind of quotes
 ",
     );
     check(
@@ -99,6 +101,7 @@ c.yaml:3:1: a second YAML document begins here
         "x: *nope\n",
         r"
 c.yaml:1:4: not valid YAML: alias references unknown anchor
+  hint: define the anchor before it with `&`, or put a value that begins with `*` in quotes
 ",
     );
     check(
@@ -123,6 +126,7 @@ c.yaml:1:1: a key must be text
 ",
         r"
 c.yaml:2:4: not valid YAML: mapping values are not allowed in this context
+  hint: look at the indentation here and above, and put values that hold `: `, `#` or `@` in quotes
 ",
     );
     check(
@@ -131,6 +135,7 @@ x: }
 ",
         r"
 c.yaml:1:10: not valid YAML: mismatched bracket '[' closed by '}'
+  hint: close every `[` with `]` and every `{` with `}`
 ",
     );
 }

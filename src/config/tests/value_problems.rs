@@ -154,6 +154,7 @@ c.yaml:12:55: `claims.hold_label` must be the name of a label: 1 to 50 character
 ",
         r"
 c.yaml:2:16: `repo` must be `owner/name` of a repository, not `nope`
+  hint: write it as in its address on GitHub, like `octo/demo`
 c.yaml:2:28: `path` must be an absolute path or one that begins with `~/`, not `src`
   hint: write the path from `/` on
 ",

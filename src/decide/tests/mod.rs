@@ -6,6 +6,7 @@ mod forged_worlds;
 mod given;
 mod guards;
 mod markers;
+mod money;
 mod orders;
 mod parts;
 mod phases;

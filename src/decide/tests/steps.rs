@@ -92,7 +92,7 @@ fn an_agent_that_deletes_its_worktree_is_paid_once_more_at_most() {
 #[test]
 fn what_fails_here_for_good_blocks_and_ends_what_runs() {
     let trouble = |given: &mut Given| {
-        given.seen.trouble = Some(Trouble {
+        given.seen.trouble = Some(Trouble::Lasts {
             reason: BlockedReason::WorktreeFailed,
             text: "look at the worktree: `.git` is gone (3 times in a row)".to_owned(),
         });
@@ -113,7 +113,7 @@ fn what_fails_here_for_good_blocks_and_ends_what_runs() {
 #[test]
 fn a_body_that_cannot_be_written_is_blocked_in_the_checkpoint() {
     let given = in_phase(Phase::Implement).working().with(|given| {
-        given.seen.trouble = Some(Trouble {
+        given.seen.trouble = Some(Trouble::Lasts {
             reason: BlockedReason::BodyTooLarge,
             text: "the body reads back differently".to_owned(),
         });

@@ -2,6 +2,7 @@
 
 use super::check;
 use super::given::*;
+use crate::decide::Trouble;
 use crate::decide::policy::ApprovalRule;
 use crate::model::blockers::Blocker;
 use crate::model::checks::CheckOutcome;
@@ -258,6 +259,27 @@ fn backoff() {
 }
 
 #[test]
+fn local_trouble() {
+    let rests = |times| {
+        in_phase(Phase::Implement).with(|given| {
+            given.seen.trouble = Some(Trouble::Rests {
+                until: "2026-01-02T13:00:00Z".parse().unwrap(),
+                times,
+                text: "start the run: disk full".to_owned(),
+            });
+        })
+    };
+    check(
+        &rests(2),
+        "wait: failed 2 times in a row, left alone until 13:00:00 UTC: start the run: disk full",
+    );
+    check(
+        &rests(1),
+        "wait: failed, left alone until 13:00:00 UTC: start the run: disk full",
+    );
+}
+
+#[test]
 fn run_going() {
     let given = implementing(Some(running()));
     check(&given, "wait: implement runs since 12:00:00 UTC");
@@ -280,28 +302,12 @@ fn sandbox_unavailable() {
 
 #[test]
 fn agent_paused() {
-    let until = "2026-01-02T15:00:00Z".parse().unwrap();
-    let given = snapshot().with(|given| {
-        given.seen.local.paused.insert(RunKind::Implement, until);
-    });
-    check(
-        &given,
-        "wait: every implement agent is at its usage limit until 2026-01-02 15:00 UTC",
-    );
-    let now = given.with(|given| given.seen.order.now = true);
-    check(&now, "claim: free");
+    super::money::agent_paused();
 }
 
 #[test]
 fn day_budget_spent() {
-    let given = snapshot().with(|given| {
-        given.policy.budget.day.tokens = 1000;
-        given.seen.local.spent_today.tokens = 2000;
-    });
-    check(
-        &given,
-        "wait: 2,000 tokens were used of 1,000 (`budget.tokens.day`); it goes on at 2026-01-03 00:00 UTC",
-    );
+    super::money::day_budget_spent();
 }
 
 #[test]

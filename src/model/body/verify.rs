@@ -44,7 +44,9 @@ pub(super) fn parse(yaml: &str) -> Result<Vec<VerifyStep>, VerifyError> {
 
 fn wrong(step: &VerifyStep, keyed: bool) -> Option<&'static str> {
     if step.path.is_some() != keyed {
-        return Some("commands and `{path, command}` steps do not mix");
+        return Some(
+            "commands and `{path, command}` steps do not mix: write `path: .` and `command:` for each",
+        );
     }
     if step.command.trim().is_empty() {
         return Some("a step has an empty command");

@@ -45,8 +45,55 @@ fn all_problems_of_a_configuration_are_told_at_once() {
 fn the_example_of_a_repository_with_several_projects_is_valid() {
     let machine = Machine::new();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/monorepo.yaml");
-    let page = machine.run(&["--config", example, "config", "check"]);
+    let check = || machine.run(&["--config", example, "config", "check"]);
+    let json = machine.run(&["--config", example, "config", "check", "--json"]);
+    // All that is wrong with it is that nobody has cloned the repository here.
+    let page = check();
+    assert!(
+        page.contains(
+            "hint: or make it: git clone https://github.com/acme/shop.git [HOME]/src/shop"
+        ) && page.ends_with("exit status 3"),
+        "{page}"
+    );
+    assert!(
+        json.contains("\"ok\":false") && json.contains("is not there"),
+        "{json}"
+    );
+    let clone = page.split("the clone `[HOME]/").nth(1).unwrap();
+    let clone = clone.split('`').next().unwrap();
+    std::fs::create_dir_all(machine.path(clone)).unwrap();
+    let page = check();
     assert!(page.ends_with("exit status 0"), "{page}");
+}
+
+#[test]
+fn what_is_typed_wrong_is_answered_with_what_to_type() {
+    let machine = Machine::new();
+    machine.write("binary", "title\n\0\n");
+    std::fs::write(machine.path("latin"), [b'a', 0xff]).unwrap();
+    machine.write(
+        "slug.yaml",
+        "repositories:\n  demo:\n    repo: https://github.com/a/b.git\n    path: /tmp\n",
+    );
+    machine.write("broken.yaml", "repositories:\n  demo:\n    repo: [a/b\n");
+    let at = |name: &str| machine.path(name).display().to_string();
+    let demo = |issue: &str| {
+        let issue = at(issue);
+        let words = ["demo", "--repo", ".", "--agent", "true", "--review", "true"];
+        machine.run(&[&words as &[&str], &["--issue", &issue]].concat())
+    };
+    let pages = [
+        demo("nope"),
+        demo("binary"),
+        demo("latin"),
+        machine.run(&["init", &at("no/such/folder.yaml")]),
+        machine.run(&["--config", &at("slug.yaml"), "config", "check"]),
+        machine.run(&["--config", &at("broken.yaml"), "config", "check"]),
+        machine.run(&["run", "0"]),
+        machine.run(&["run", "4294967296"]),
+        machine.run(&["explain", "99999999999999999999999"]),
+    ];
+    insta::assert_snapshot!(pages.join("\n\n"));
 }
 
 #[test]

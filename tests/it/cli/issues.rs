@@ -1,6 +1,7 @@
 //! The commands about issues, against a simulated GitHub.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -35,8 +36,7 @@ fn a_fresh_issue_is_explained_and_stepped() {
 #[test]
 fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     let world = Served::new();
-    let run = world.run(&["run", "1", "--wait"]);
-    assert!(run.ends_with("#1 done\n--- exit status 0"), "{run}");
+    world.run_to_done();
     let pages = [
         &["explain", "1"] as &[&str],
         &["logs", "1"],
@@ -47,6 +47,8 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     ]
     .map(|words| world.run(words));
     insta::assert_snapshot!(pages.join("\n\n"));
+    let open = open_to_others(&world.dir().join("home"));
+    assert!(open.is_empty(), "{open:?}");
     let history = world.run(&["history", "--issue", "1", "--since", "1h", "--limit", "1"]);
     assert!(
         history.contains("[DATE] [TIME] UTC  demo #1  done         release: done"),
@@ -54,6 +56,21 @@ fn an_issue_is_run_to_its_end_and_looked_at_afterwards() {
     );
     let none = world.run(&["history", "--issue", "7"]);
     assert!(none.contains("nothing is recorded"), "{none}");
+}
+
+/// Everything at and under this place that other users may read, write or enter.
+fn open_to_others(place: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let facts = std::fs::symlink_metadata(place).unwrap();
+    if facts.is_symlink() {
+        return Vec::new();
+    }
+    let open = (facts.permissions().mode() & 0o077 != 0).then(|| place.to_owned());
+    // Git writes into the clone's private folder as it likes: that folder itself is closed.
+    let of_git = place.parent().is_some_and(|above| above.ends_with("git"));
+    let entries = std::fs::read_dir(place).ok().filter(|_| !of_git);
+    let entries = entries.into_iter().flatten();
+    let below = entries.flat_map(|entry| open_to_others(&entry.unwrap().path()));
+    open.into_iter().chain(below).collect()
 }
 
 #[test]
@@ -156,8 +173,7 @@ fn an_answer_is_posted_once_and_reaches_the_agent() {
             .count()
     };
     assert_eq!(said(&world), 1);
-    let done = world.run(&["run", "1", "--wait"]);
-    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
+    world.run_to_done();
     let prompt = std::fs::read_to_string(world.dir().join("bin/prompt.md")).unwrap();
     assert!(prompt.contains("Shout in English, please."), "{prompt}");
     assert!(!prompt.contains("ghswarm:key="), "{prompt}");
@@ -233,8 +249,7 @@ fn more_runs_are_granted_by_resume_alone() {
     world.agent(&real);
     let granted = world.run(&["resume", "1", "--more-runs", "9"]);
     assert!(granted.ends_with("exit status 0"), "{granted}");
-    let done = world.run(&["run", "1", "--wait"]);
-    assert!(done.ends_with("#1 done\n--- exit status 0"), "{done}");
+    world.run_to_done();
 }
 
 #[test]

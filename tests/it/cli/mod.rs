@@ -121,6 +121,9 @@ pub(crate) struct Served {
     pub(crate) ready: Value,
 }
 
+/// Tries of a command that ends where it has to wait for a person.
+const RUNS_MAX: u32 = 200;
+
 impl Served {
     pub(crate) fn new() -> Self {
         let mut machine = Machine::new();
@@ -149,6 +152,20 @@ impl Served {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         self.machine.run(arguments)
+    }
+
+    /// Runs the issue to its end. `--wait` ends where only a person can go on, and the reviewer may be
+    /// slower than CI.
+    pub(crate) fn run_to_done(&self) {
+        for _ in 0..RUNS_MAX {
+            let run = self.run(&["run", "1", "--wait"]);
+            if run.ends_with("#1 done\n--- exit status 0") {
+                return;
+            }
+            assert!(run.contains("approv"), "{run}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("no approval came:\n{}", self.run(&["explain", "1"]));
     }
 
     fn dir(&self) -> &Path {

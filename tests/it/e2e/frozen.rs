@@ -117,6 +117,37 @@ fn a_dead_machines_saved_work_is_taken_over_and_not_paid_twice() {
 }
 
 #[test]
+fn a_network_that_is_away_at_the_start_is_waited_for() {
+    let world = world();
+    let proxy = Proxy::before(&world.url());
+    let issue = world.open_issue("Do it", &body("[]"));
+    let home = world.home_behind("one", &proxy.url());
+    proxy.cut();
+    let cycle = home.cycle();
+    assert_eq!(cycle.status, Some(4), "one cycle does not wait: {cycle:#?}");
+    let mut waiting = home.start(&["cycle", "--wait"]);
+    let mut looping = home.start(&["loop"]);
+    until_so("both say that they wait", || {
+        home.log().matches("tried again until it answers").count() == 2
+    });
+    assert!(waiting.try_wait().unwrap().is_none());
+    assert!(looping.try_wait().unwrap().is_none());
+    proxy.mend();
+    until_so("the issue is done", || !world.issue(issue).open);
+    assert!(waiting.wait().unwrap().success(), "{}", home.log());
+    signal(looping.id(), Signal::TERM);
+    looping.wait().unwrap();
+    world.assert_done_once(issue);
+
+    // What a person has to mend is told at once.
+    let mut command = home.ghswarm(&["cycle", "--wait"]);
+    let output = command.env("GITHUB_TOKEN", "ghp_wrong").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("the token is wrong or expired"), "{said}");
+}
+
+#[test]
 fn a_run_without_github_is_paused_and_goes_on() {
     let world = world();
     let proxy = Proxy::before(&world.url());

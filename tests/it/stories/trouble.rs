@@ -1,6 +1,7 @@
 //! What fails on this machine again and again, and who says so.
 
-use ghswarm::decide::Order;
+use ghswarm::decide::{Decision, Order};
+use ghswarm::engine::StepOutcome;
 use ghswarm::engine::step::HowFar;
 use ghswarm::model::limits::TROUBLE_WAIT_MAX;
 use ghswarm::model::run::RunKind;
@@ -95,6 +96,62 @@ fn a_run_that_cannot_be_started_blocks_after_some_tries() {
     resume(&world, issue);
     world.ci_is_green().settle();
     world.expect_done(issue);
+}
+
+#[test]
+fn a_wait_after_failures_is_the_guard_that_stops_and_only_a_person_skips_it() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    let number = ghswarm::model::ids::IssueNumber(issue);
+    world.a().home.break_worktrees(Some("not a directory"));
+    world.run_until_waits();
+    world.run_until_waits();
+    let engine = world.a().engine();
+    let until = engine.trouble(number).unwrap().until.unwrap();
+    let explain = |order: &Order| world.wait(engine.explain(number, order)).unwrap();
+
+    let explained = explain(&Order::default());
+    let stops: Vec<_> = explained
+        .guards
+        .iter()
+        .filter_map(|report| Some((report.guard.name, report.stops.as_ref()?.code())))
+        .collect();
+    assert_eq!(stops, [("local", "local_trouble".to_owned())]);
+    let Decision::Wait {
+        until: Some(wait),
+        why,
+    } = &explained.decision
+    else {
+        panic!("{:?}", explained.decision);
+    };
+    assert_eq!(*wait, until);
+    let why = why.to_string();
+    assert!(
+        why.contains("failed 2 times in a row") && why.contains("not a directory"),
+        "{why}"
+    );
+
+    // A step that nobody forces waits as well; what is forced is tried.
+    let advance = |order: &Order| {
+        let a = world.a();
+        world.wait(a.advance(issue, order, HowFar::UntilItWaits))
+    };
+    let looks = || world.a().door.passed().looks;
+    let before = looks();
+    assert!(matches!(
+        advance(&Order::default()).outcome,
+        StepOutcome::Rests { until: wait, .. } if wait == until
+    ));
+    assert_eq!(looks(), before);
+    world.a().home.break_worktrees(None);
+    let force = Order {
+        now: true,
+        ..Order::default()
+    };
+    assert_ne!(explain(&force).decision.why().code(), "local_trouble");
+    let forced = advance(&force).outcome;
+    assert!(matches!(forced, StepOutcome::Waits { .. }), "{forced:?}");
+    assert_eq!(engine.trouble(number), None);
 }
 
 #[test]

@@ -230,6 +230,26 @@ async fn an_unreachable_remote_is_unavailable_for_reads_and_writes() {
     assert!(matches!(error, PortError::Unavailable { .. }), "{error}");
 }
 
+#[tokio::test]
+async fn a_git_folder_that_is_gone_is_named_and_blocks_nothing() {
+    let place = Place::new();
+    let adapter = place.git();
+    adapter.fetch_base(&branch("main")).await.unwrap();
+    let away = place.folder.path().join("away");
+    fs::rename(place.clone().join(".git"), &away).unwrap();
+    let error = adapter.fetch_base(&branch("main")).await.unwrap_err();
+    assert!(matches!(error, PortError::Unavailable { .. }), "{error}");
+    let (words, clone) = (error.to_string(), place.clone());
+    for part in [
+        format!("{}` is gone", clone.join(".git").display()),
+        format!("git clone ADDRESS {}", clone.display()),
+    ] {
+        assert!(words.contains(&part), "{words}");
+    }
+    fs::rename(&away, clone.join(".git")).unwrap();
+    adapter.fetch_base(&branch("main")).await.unwrap();
+}
+
 #[test]
 fn the_header_reaches_git_in_the_environment_and_for_its_address_only() {
     let place = Place::new();
