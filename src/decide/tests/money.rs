@@ -63,13 +63,17 @@ fn written(status: RunStatus, reports: &[CommandReport], reserved: Spent) -> Iss
         .working()
         .state(|state| state.reserved = reserved)
         .with(|given| given.seen.local.runs[0].reports = reports.to_vec());
-    match given.decide() {
-        Decision::Do(effect, _) => match *effect {
-            Effect::WriteState(write) => write.state,
-            other => panic!("{other:?}"),
-        },
-        other => panic!("{other:?}"),
-    }
+    written_by(&given)
+}
+
+fn written_by(given: &Given) -> IssueState {
+    let Decision::Do(effect, _) = given.decide() else {
+        panic!("{:?}", given.decide());
+    };
+    let Effect::WriteState(write) = *effect else {
+        panic!("{effect:?}");
+    };
+    write.state
 }
 
 #[test]
@@ -125,13 +129,8 @@ fn what_another_home_reserved_is_booked_by_the_next_reservation() {
                 usd: Usd::default(),
             };
         });
-    let Decision::Do(effect, _) = given.decide() else {
-        panic!("{:?}", given.decide());
-    };
-    let Effect::WriteState(write) = *effect else {
-        panic!("{effect:?}");
-    };
-    assert_eq!(write.state.spent(), spent(9000, 3.0));
-    assert_eq!(write.state.reserved, spent(50, 0.0));
-    assert_eq!(write.state.settled, Some(theirs));
+    let state = written_by(&given);
+    assert_eq!(state.spent(), spent(9000, 3.0));
+    assert_eq!(state.reserved, spent(50, 0.0));
+    assert_eq!(state.settled, Some(theirs));
 }
