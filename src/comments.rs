@@ -1,9 +1,8 @@
 //! Every text that is posted to GitHub, one function each. Pure: values in, Markdown out.
 //!
-//! What others wrote is neutralised before it is quoted; `redact::Redactor` goes over everything last.
+//! What others wrote is neutralised before it is quoted; `model::secrets::Secrets` goes over everything last.
 
 pub mod by_hand;
-pub mod redact;
 
 #[cfg(test)]
 mod tests;

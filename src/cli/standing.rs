@@ -88,7 +88,7 @@ impl Standing {
         let (holder, lease_until) = holder(&view);
         let pr = view.pr();
         let cap = engine.policy.max_agent_runs;
-        let redact = |text: String| engine.settings.redactor.redact(&text);
+        let redact = |text: String| engine.settings.secrets.redact(&text);
         Some(Self {
             repository: engine.settings.alias.clone(),
             issue: view.issue.number,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::problem::Position;
-use super::sandbox::{VERIFY_TIMEOUT, read_places, step_clocks};
+use super::sandbox::{VERIFY_TIMEOUT, read_boxes, read_places, step_clocks};
 use super::settings::{
     AgentConfig, AgentGithub, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig, LogConfig,
     LogFormat, RepoConfig, Target, Trust,
@@ -309,6 +309,7 @@ fn read_agents(agents: Reader<'_>) -> Agents {
         implement: read_agent(agents.at("implement")),
         review: read_agent(agents.at("review")),
         simplify: agents.there("simplify").map(read_agent),
+        sandbox: read_boxes("agents.sandbox", agents.at("sandbox")),
     }
 }
 

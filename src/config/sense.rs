@@ -37,7 +37,7 @@ pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
     check_lease_ttl(all.at("lease"), problems);
     check_labels(all, problems);
     check_target(all, problems);
-    check_sandboxes(all.get("verify"), problems);
+    check_sandboxes(all, problems);
     check_budget(all, problems);
     for phase in ["implement", "review", "simplify"] {
         let agent = all.at("agents").at(phase);

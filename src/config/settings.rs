@@ -16,7 +16,7 @@ use crate::model::lease::LeaseMargins;
 use crate::model::money::Budget;
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
-use crate::model::sandbox::StepPlace;
+use crate::model::sandbox::{Sandbox, StepPlace};
 
 /// One configuration file, checked.
 #[derive(Debug, Clone)]
@@ -215,6 +215,8 @@ pub struct Agents {
     pub review: AgentConfig,
     /// Makes the change smaller; `None` skips the phase.
     pub simplify: Option<AgentConfig>,
+    /// The containers that they run in; `None`: they run on the host.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// One coding agent.

@@ -116,6 +116,7 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         BlockedReason::AgentFailed => (state.iteration, state.transient_retries) = (0, 0),
         BlockedReason::ReviewFailed => state.review_rounds = 0,
         BlockedReason::VerifyFailed => {
+            state.failed_verify = None;
             state.iteration = 0;
             state.review_rounds = 0;
         }

@@ -41,6 +41,10 @@ pub enum Effect {
     MarkSetUp,
     /// Start a run. *Done* when its folder has a supervisor. *Twice*: the folder's exclusive create.
     StartRun(RunPlan),
+    /// Bring the worktree to where a run's box is, which goes then. *Done* when the box is gone. *Refused*
+    /// where the worktree is not what the box was made of, or the box is not what git leaves; it stays.
+    /// *Answer lost*: the box is there still. *Twice*: the same files again, or nothing is there.
+    TakeBox(RunKey),
     /// Ask a run's supervisor to end it. Idempotent.
     StopRun(RunKey),
     /// Kill what a dead supervisor left. Idempotent.
@@ -240,6 +244,7 @@ impl Effect {
             | Self::MakeWorktree(_)
             | Self::MarkSetUp
             | Self::StartRun(_)
+            | Self::TakeBox(_)
             | Self::StopRun(_)
             | Self::SweepRuns
             | Self::CommitWork { .. }
@@ -262,6 +267,7 @@ impl Effect {
             Self::MakeWorktree(_) => "make worktree",
             Self::MarkSetUp => "mark worktree set up",
             Self::StartRun(_) => "start run",
+            Self::TakeBox(_) => "take over the box",
             Self::StopRun(_) => "stop run",
             Self::SweepRuns => "sweep strays",
             Self::CommitWork { .. } => "commit work",

@@ -142,9 +142,21 @@ pub(super) fn paused(view: &View<'_>, kind: RunKind) -> Option<Decision> {
     waiting.then(|| view.rest(Status::Idle, ClaimLabel::TakeOff, wait))
 }
 
-/// Is it the same failure as the last time? Then nothing has moved, and nothing would.
-pub(super) fn repeats(view: &View<'_>, reason: BlockedReason, words: &str) -> (String, bool) {
-    let print = fingerprint(&reason.code(), words);
+/// Did the agent fail like this the last time, too? Then nothing has moved, and nothing would. Of verify steps
+/// that is asked where they are judged.
+pub(super) fn repeats(
+    view: &View<'_>,
+    state: &mut IssueState,
+    (reason, detail): (BlockedReason, &str),
+) -> bool {
+    if reason != BlockedReason::AgentFailed {
+        state.last_failure = None;
+        return false;
+    }
+    let open = view.state.open_run.as_ref().and_then(|key| view.run(key));
+    let tail = open.map(|run| run.tail.as_str()).unwrap_or_default();
+    let print = fingerprint(&reason.code(), &format!("{detail}\n{tail}"));
     let same = view.state.last_failure.as_ref() == Some(&print);
-    (print, same)
+    state.last_failure = Some(print);
+    same
 }

@@ -42,14 +42,7 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
     match steps::verify(view, run) {
         Verified::Yes => {}
         Verified::NotYet(decision) => return decision,
-        Verified::No(detail) => {
-            return runs::retry(
-                view,
-                RunKind::Implement,
-                BlockedReason::VerifyFailed,
-                &detail,
-            );
-        }
+        Verified::No(failed) => return runs::verify_failed(view, &failed),
     }
     if let Some(decision) = view.before_run() {
         return decision;
@@ -64,6 +57,7 @@ fn advance(view: &View<'_>, run: &RunFacts, head: &Sha) -> Decision {
     state.transient_retries = 0;
     state.last_failure = None;
     state.pending_questions = None;
+    state.failed_verify = None;
     state.head_sha = Some(head.clone());
     if view.has_verify_steps() {
         state.verified_sha = Some(head.clone());

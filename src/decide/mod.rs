@@ -13,6 +13,7 @@ mod diff;
 mod done;
 pub mod effect;
 mod failures;
+mod fingerprint;
 mod gate;
 mod guards;
 pub mod holding;

@@ -6,8 +6,9 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
+use super::steps::FailedSteps;
 use super::view::View;
-use super::{Decision, Why, failures, sandboxes, spending, steps};
+use super::{Decision, Why, diff, failures, sandboxes, spending, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -28,9 +29,24 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
     match &run.status {
         RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
         RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
+        // Nothing of it ran: it is begun again, and costs nothing.
+        RunStatus::Ended(exit) if sandboxes::never_began(exit) => {
+            let wait = sandboxes::missing(view);
+            Progress::Not(wait.unwrap_or_else(|| start_or_reserve(view, &key)))
+        }
+        // However it ended: what it did is in its box and nowhere else.
+        RunStatus::Ended(_) if holds_work(view, run) => {
+            let what = "bring the agent's work out of its box";
+            Progress::Not(Decision::act(Effect::TakeBox(key), Why::Next { what }))
+        }
         RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
         RunStatus::Ended(exit) => Progress::Not(failures::after(view, kind, run, exit)),
     }
+}
+
+/// Has the run a box, and is there a worktree to take its work to?
+fn holds_work(view: &View<'_>, run: &RunFacts) -> bool {
+    run.agent_box.is_some() && view.worktree().is_some()
 }
 
 pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
@@ -145,7 +161,7 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     state.wait_until = None;
     state.wait_reason = None;
     spending::reserve(view, state, kind);
-    if kind.is_agent() {
+    if kind.is_agent() && !replaces_nothing(view, kind) {
         state.total_agent_runs = state.total_agent_runs.saturating_add(1);
         state.last_agent = Some(agent_name(view, kind).to_owned());
     }
@@ -166,11 +182,25 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     state.busy_since = Some(view.now);
 }
 
+/// Is this instead of a run that was counted and never began?
+fn replaces_nothing(view: &View<'_>, kind: RunKind) -> bool {
+    let open = view.state.open_run.as_ref();
+    let run = open
+        .filter(|key| key.kind == kind)
+        .and_then(|key| view.run(key));
+    run.is_some_and(
+        |run| matches!(&run.status, RunStatus::Ended(exit) if sandboxes::never_began(exit)),
+    )
+}
+
 /// Moves on to the next agent phase, its run reserved in the same write where the budget allows.
 pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
     state.open_run = None;
+    // The phase begins with saying what is wrong with the commits, and pays nobody for reading them.
+    let reads = matches!(kind, RunKind::Simplify | RunKind::Review);
+    let refused = reads && diff::refuse(view).is_some();
     let paused = view.seen.local.paused.contains_key(&kind);
-    if !paused && spending::stop(view, &state).is_none() {
+    if !refused && !paused && spending::stop(view, &state).is_none() {
         reserve_into(view, &mut state, kind);
     } else {
         state.next_action = match kind {
@@ -189,19 +219,53 @@ pub(super) fn retry(
     reason: BlockedReason,
     detail: &str,
 ) -> Decision {
+    retry_from(view, view.next_state(), kind, (reason, detail))
+}
+
+/// The verify steps failed: the agent tries again, unless it has seen this very failure before.
+pub(super) fn verify_failed(view: &View<'_>, failed: &FailedSteps) -> Decision {
+    if let Some(decision) = same_failure(view, failed) {
+        return decision;
+    }
+    let mut state = view.next_state();
+    state.failed_verify = Some(failed.fingerprint.clone());
+    let why = (BlockedReason::VerifyFailed, failed.detail.as_str());
+    retry_from(view, state, RunKind::Implement, why)
+}
+
+/// Blocks if the verify steps failed like this the last time, too. Each failure leads to an agent's attempt, so
+/// one was in between: a further one would be paid for nothing.
+pub(super) fn same_failure(view: &View<'_>, failed: &FailedSteps) -> Option<Decision> {
+    let same = view.state.failed_verify.as_ref() == Some(&failed.fingerprint);
+    same.then(|| {
+        let mut state = view.next_state();
+        state.iteration = view.state.iteration.saturating_add(1);
+        let detail = format!(
+            "{}; the same failure came twice, and the agent's attempt in between did not change it",
+            failed.detail
+        );
+        let reason = BlockedReason::VerifyFailed;
+        view.mark_blocked(&mut state, reason, detail);
+        view.write(state, Why::Blocking { reason })
+    })
+}
+
+fn retry_from(
+    view: &View<'_>,
+    mut state: IssueState,
+    kind: RunKind,
+    (reason, detail): (BlockedReason, &str),
+) -> Decision {
     // A run that was stopped on a person's order did not fail.
     let stopped = view.run_end() == RunEnd::Stopped;
     let tries = view.state.iteration.saturating_add(u32::from(!stopped));
-    let mut state = view.next_state();
     state.iteration = tries;
-    let (print, repeats) = failures::repeats(view, reason, &said(view, reason, detail));
-    let moves = stopped || !repeats;
-    state.last_failure = (!stopped).then_some(print);
-    if tries > view.policy.max_retries || !moves {
-        let again = if moves {
-            ""
-        } else {
+    let alike = !stopped && failures::repeats(view, &mut state, (reason, detail));
+    if tries > view.policy.max_retries || alike {
+        let again = if alike {
             ", the last two of which failed alike"
+        } else {
+            ""
         };
         let detail = format!("after {tries} tries{again}: {detail}");
         view.mark_blocked(&mut state, reason, detail);
@@ -227,15 +291,6 @@ pub(super) fn retry(
         end,
     };
     view.write(state, why)
-}
-
-/// What a failed try said: how it ended, and what was printed last.
-fn said(view: &View<'_>, reason: BlockedReason, detail: &str) -> String {
-    let verify = reason == BlockedReason::VerifyFailed;
-    let mut runs = view.seen.local.runs.iter().rev();
-    let run = runs.find(|run| (run.key.kind == RunKind::Verify) == verify);
-    let tail = run.map(|run| run.tail.as_str()).unwrap_or_default();
-    format!("{detail}\n{tail}")
 }
 
 /// What every successful agent run goes through before its result is used.
@@ -287,7 +342,7 @@ fn save(view: &View<'_>) -> Option<Decision> {
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
         return None;
     }
-    if super::diff::holds_what_stays_here(view) {
+    if diff::holds_what_stays_here(view) {
         return None;
     }
     let effect = Effect::SaveWork {

@@ -136,7 +136,7 @@ impl RepoEngine {
                 issue: Some(issue),
                 kind: "run".to_owned(),
                 phase: Some(view.phase().name().to_owned()),
-                what: self.settings.redactor.redact(&receipt(run)),
+                what: self.settings.secrets.redact(&receipt(run)),
                 detail: serde_json::json!({ "run": run.key, "reports": run.reports.iter()
                     .map(|one| serde_json::json!({
                         "provider": one.provider, "spent": one.report.spent,

@@ -309,6 +309,7 @@ impl RepoEngine {
             | Effect::MakeWorktree(_)
             | Effect::MarkSetUp
             | Effect::StartRun(_)
+            | Effect::TakeBox(_)
             | Effect::StopRun(_)
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
@@ -330,7 +331,7 @@ impl RepoEngine {
         reason: BlockedReason,
         error: &PortError,
     ) -> PortResult<Performed> {
-        let detail = self.settings.redactor.redact(&error.to_string());
+        let detail = self.settings.secrets.redact(&error.to_string());
         match refused(seen, &self.policy, seen.look.at, reason, &detail) {
             Some(effect) => self.perform(seen, &effect).await,
             None => Ok(Performed::LookAgain),
@@ -347,7 +348,7 @@ impl RepoEngine {
         let error = result
             .as_ref()
             .err()
-            .map(|e| self.settings.redactor.redact(&e.to_string()));
+            .map(|e| self.settings.secrets.redact(&e.to_string()));
         let what = match &error {
             None => format!("{}: {why}", effect.name()),
             Some(error) => format!("{}: {error}", effect.name()),
@@ -446,6 +447,7 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::Comment(_)
         | Effect::MarkSetUp
         | Effect::StartRun(_)
+        | Effect::TakeBox(_)
         | Effect::StopRun(_)
         | Effect::SweepRuns
         | Effect::OpenPr { .. }

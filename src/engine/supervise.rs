@@ -49,8 +49,15 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         spec,
         keeper: &keeper,
     };
-    if spec.key.kind.is_agent() && spec.commands.iter().all(|one| one.sandbox.is_none()) {
-        parts.processes.note(AGENT_ON_HOST);
+    if spec.key.kind.is_agent() {
+        let boxed = spec.commands.iter().find_map(|one| one.sandbox.as_ref());
+        match boxed {
+            None => parts.processes.note(AGENT_ON_HOST),
+            Some(boxed) => {
+                let reached = boxed.sandbox.agent_reaches();
+                parts.processes.note(&format!("── agents run {reached}"));
+            }
+        }
     }
     let mut end = tokio::select! {
         biased;

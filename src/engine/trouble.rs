@@ -83,7 +83,7 @@ const UNWRITABLE: Option<BlockedReason> = Some(BlockedReason::BodyTooLarge);
 /// must never be given up.
 fn reason_of(effect: &Effect) -> Option<BlockedReason> {
     match effect {
-        Effect::StartRun(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::StartRun(_) | Effect::TakeBox(_) => Some(BlockedReason::WorktreeFailed),
         Effect::MarkSetUp => Some(BlockedReason::SetupFailed),
         Effect::WriteState(_) => UNWRITABLE,
         Effect::Claim(_)
@@ -162,7 +162,7 @@ impl RepoEngine {
 
     pub(super) fn note_trouble(&self, issue: IssueNumber, doing: Doing, error: &PortError) {
         let now = self.world.clock.now();
-        let text = self.settings.redactor.redact(&error.to_string());
+        let text = self.settings.secrets.redact(&error.to_string());
         let fingerprint = format!("{}: {}", doing.name(), without_numbers(&text));
         let before = self.trouble(issue);
         let same = before.filter(|before| before.fingerprint == fingerprint);

@@ -15,9 +15,26 @@ pub const PROMPT_ARG_BYTES_MAX: usize = 100 * 1024;
 /// A run's log is capped here, bytes; the middle is left out beyond.
 pub const RUN_LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// So much of a run's output is kept back until it is known whether a secret goes on in what comes next,
+/// bytes. Longer than any token or key; a line may be longer than that.
+pub const LOG_HELD_BYTES_MAX: usize = 64 * 1024;
+
+/// Of a line that is longer so much is kept back still, bytes: a token begins and ends within it.
+pub const LOG_OVERLAP_BYTES: usize = 8 * 1024;
+
 /// GitHub refuses a push with a file above this, bytes ("Working with large files", GitHub's
 /// documentation, as of 2025).
 pub const PUSHED_FILE_BYTES_MAX: u64 = 100 * 1024 * 1024;
+
+/// A file that is larger is not searched for secrets, bytes. What people write is smaller, and what is larger (a
+/// recording, a bundle) would be searched at every look.
+pub const SEARCHED_FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Of all commits together so much is searched, bytes: a second or two.
+pub const SEARCHED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// So many secrets of a commit are noted: one is enough to keep it here.
+pub const SECRETS_NAMED_MAX: usize = 50;
 
 /// So many of the things that must not be pushed are named; a person looks at the branch anyway.
 pub const REFUSED_NAMED_MAX: usize = 10;
@@ -96,6 +113,17 @@ pub const GIT_LOCAL_TIMEOUT: Duration = Duration::from_secs(120);
 /// A fetch or push that takes longer is given up; large repositories need minutes.
 pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
 
+/// A remote that accepts a connection and moves no byte for so long is not coming back: GitHub keeps one alive
+/// every five seconds. git's own limit, over HTTP.
+pub const GIT_SILENT_MAX: Duration = Duration::from_secs(60);
+
+/// A git that prints no progress for so many times that is stopped from outside: over ssh it has no limit of its
+/// own. Later than git itself, whose words say more.
+pub const GIT_MUTE_TIMES: u32 = 2;
+
+/// Whoever waits for the remote longer than this is told so, then each time it took twice as long.
+pub const GIT_SLOW_AFTER: Duration = Duration::from_secs(10);
+
 /// A push that moves lease refs carries one small commit; what takes longer is not coming back before the
 /// lease's next renewal, whose look then says how it went.
 pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
@@ -104,6 +132,13 @@ pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whole request; GitHub itself gives up after 10 s, its proxies after 60.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Whoever waits for an answer longer than this is told so.
+pub const HTTP_SLOW_AFTER: Duration = Duration::from_secs(10);
+
+/// An answer that is larger is not read to its end, bytes: a page of a hundred comments of the largest size is
+/// seven million.
+pub const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// How often a supervisor looks at its run at most: fast enough that a verify step of some
 /// milliseconds does not wait, slow enough to cost nothing in a run of hours.

@@ -29,5 +29,6 @@ pub mod pr;
 pub mod repo;
 pub mod run;
 pub mod sandbox;
+pub mod secrets;
 pub mod state;
 pub mod trust;

@@ -53,6 +53,12 @@ impl fmt::Display for RunKind {
     }
 }
 
+/// The clone in a box's folder: what its container has as the worktree.
+pub const BOX_TREE: &str = "tree";
+
+/// Beside it: there as long as the box's work has not been taken over.
+pub const BOX_META: &str = "box.json";
+
 /// The name of one run: `<issue>/<epoch>-<seq>-<kind>`, and `-2`, `-3` … behind it for a repetition. Everything that must happen once for a run
 /// (its folder, its comments) is named after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -188,13 +194,15 @@ pub struct Boxed {
 impl RunCommand {
     /// What raises the limit that a command ran into, for people.
     pub fn remedy(&self, end: RunEnd) -> Option<String> {
-        let config = self.config.as_ref()?;
+        let boxed = self.sandbox.as_ref();
+        let of_sandbox = || boxed.map(|boxed| &boxed.sandbox.config);
         match end {
             RunEnd::StartupTimeout | RunEnd::IdleTimeout | RunEnd::TotalTimeout => {
+                let config = self.config.as_ref()?;
                 Some(format!("`{config}.timeout` is its limit"))
             }
             RunEnd::OutOfMemory => {
-                let boxed = self.sandbox.as_ref();
+                let config = of_sandbox()?;
                 let limit = boxed.and_then(|boxed| boxed.sandbox.caps.memory);
                 Some(match limit {
                     Some(limit) => format!(
@@ -258,8 +266,25 @@ pub struct RunSpec {
     /// What it may cost; reaching one of them ends it.
     #[serde(default, skip_serializing_if = "Allowance::is_none")]
     pub allowance: Allowance,
+    /// The folder of the run's box: its commands work in the clone there and not in the worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
     /// The lease to renew while the run lives; `None` for a run without a lease (tests).
     pub lease: Option<RunLease>,
+    /// The worktree's head when the run was started: the one that it judges. `None`: it has none, or the run is
+    /// one from before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
+}
+
+impl RunSpec {
+    /// Where the run's files are.
+    pub fn ground(&self) -> PathBuf {
+        match &self.agent_box {
+            Some(folder) => folder.join(BOX_TREE),
+            None => self.worktree.clone(),
+        }
+    }
 }
 
 /// What the supervisor needs to keep the lease alive. The token comes through a pipe.
@@ -418,4 +443,10 @@ pub struct RunFacts {
     /// What its agents said so far, in the order of the commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<CommandReport>,
+    /// The run's box, as long as its work is neither in the worktree nor kept elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
+    /// The worktree's head when it was started, from `spec.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }

@@ -155,6 +155,9 @@ pub struct IssueState {
     /// The head at which the verify steps (at least one) succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_sha: Option<Sha>,
+    /// Fingerprint of the last failure of the verify steps; none once they succeeded. See `decide/fingerprint.rs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_verify: Option<String>,
     /// Since when `head_sha` is looked at (GitHub's clock): the start grace counts from here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_since: Option<Timestamp>,
@@ -252,6 +255,7 @@ impl Default for IssueState {
             pr_number: None,
             head_sha: None,
             verified_sha: None,
+            failed_verify: None,
             head_since: None,
             merge_commit_sha: None,
             merged_at: None,

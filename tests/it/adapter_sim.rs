@@ -4,6 +4,7 @@
 mod backlog;
 mod described;
 mod overview;
+mod slow;
 mod writing;
 
 use std::sync::Arc;

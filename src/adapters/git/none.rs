@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
@@ -61,7 +62,12 @@ impl Git for NoClone {
         refused("push")
     }
 
-    async fn outgoing(&self, _: &Path, _: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        _: &Path,
+        _: &BranchName,
+        _: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         refused("compare with the base")
     }
 }

@@ -6,6 +6,7 @@ mod answers;
 mod backlog;
 mod convert;
 mod documents;
+mod exchange;
 mod facts;
 mod listing;
 mod look;
@@ -117,6 +118,7 @@ impl GitHubAdapter {
         sender.user_agent = user_agent;
         sender.write_spacing = settings.write_spacing;
         sender.read_retries = settings.read_retries;
+        sender.timeout = settings.timeout;
         Ok(Self {
             sender,
             slug: settings.slug,

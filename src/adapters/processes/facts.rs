@@ -10,7 +10,7 @@ use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{LEFT_FILE_BYTES_MAX, LOG_TAIL_BYTES};
 use crate::model::money::Spent;
-use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::run::{BOX_META, RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::PortResult;
 
 use super::folder::{Holder, RunFolder, Started, local, read_json};
@@ -71,12 +71,12 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
     let spec: Option<RunSpec> = read_json(&folder.spec()).ok();
     let reports = reports(folder);
     let tail = words(spec.as_ref(), &reports).unwrap_or(tail);
-    let (label, tasks) = spec.map_or_else(Default::default, |spec| {
+    let (label, tasks, head) = spec.map_or_else(Default::default, |spec| {
         let label = spec
             .commands
             .get(command)
             .map(|command| command.label.clone());
-        (label.unwrap_or_default(), spec.tasks)
+        (label.unwrap_or_default(), spec.tasks, spec.head)
     });
     Ok(RunFacts {
         key,
@@ -88,6 +88,8 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         question: left(&folder.question()),
         review: left(&folder.review()),
         reports,
+        agent_box: Some(folder.agent_box()).filter(|folder| folder.join(BOX_META).exists()),
+        head,
     })
 }
 

@@ -136,6 +136,11 @@ impl RunFolder {
         self.0.join("current")
     }
 
+    /// The box of an agent in a container.
+    pub(super) fn agent_box(&self) -> PathBuf {
+        self.0.join("box")
+    }
+
     pub(super) fn question(&self) -> PathBuf {
         self.0.join("question.md")
     }

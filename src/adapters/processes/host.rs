@@ -3,6 +3,7 @@
 
 mod boxed;
 mod left;
+mod listening;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write, pipe};
@@ -14,15 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use regex::Regex;
-
-use crate::adapters::clock::SystemClock;
-use crate::model::agent::{AgentCommand, CommandReport};
-use crate::model::agent_stream::{AgentReport, Channel, Listening, StreamReader};
+use crate::model::agent::CommandReport;
+use crate::model::agent_stream::{AgentReport, Channel, StreamReader};
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
-use crate::ports::clock::Clock as _;
+use crate::model::secrets::Secrets;
 use crate::ports::containers::Container;
 use crate::ports::processes::{
     Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes, Success,
@@ -62,6 +60,8 @@ pub struct RunHost {
     /// This program, which starts the commands so that they die with it; `None`: a plain shell.
     exe: Option<PathBuf>,
     log: SharedLog,
+    /// What does not get into it.
+    secrets: Arc<Secrets>,
     stop: Arc<AtomicBool>,
     running: Mutex<Running>,
     containers: boxed::Door,
@@ -87,6 +87,8 @@ struct Running {
     listener: Option<Listener>,
     /// What the command runs in, if not on the host.
     container: Option<Box<dyn Container>>,
+    /// Its output on the way into the log.
+    scrubber: boxed::Output,
 }
 
 impl RunHost {
@@ -112,12 +114,20 @@ impl RunHost {
             spec,
             exe,
             log: Arc::new(Mutex::new(log)),
+            secrets: Arc::new(Secrets::new([])),
             stop: Arc::default(),
             running: Mutex::default(),
             containers: None,
             follows,
             lock,
         })
+    }
+
+    /// The same with secrets that are known by value; those that are known by shape are known anyway.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = Arc::new(secrets);
+        self
     }
 
     /// What is to be done.
@@ -128,6 +138,11 @@ impl RunHost {
     /// Setting it asks the run to end, as the `stop` file does: for the signals of this process.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
+    }
+
+    /// Is this the command that the supervisor before this one was at?
+    fn goes_on_with(&self, index: usize) -> bool {
+        self.follows && self.folder.current().exists() && facts::current(&self.folder) == index
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -184,7 +199,7 @@ impl RunHost {
 
     fn spawn(&self, index: usize, command: &RunCommand) -> io::Result<Running> {
         write_whole(&self.folder.current(), index.to_string().as_bytes())?;
-        let listener = command.agent.as_deref().map(listen);
+        let listener = command.agent.as_deref().map(listening::listen);
         let (out, writer) = pipe()?;
         // What a program says of itself must not be cut by what it complains about.
         let (aside, aside_writer) = if listener.is_some() {
@@ -211,13 +226,15 @@ impl RunHost {
             let Some(pipe) = pipe else { continue };
             let listener = listener.clone().map(|listener| (channel, listener));
             let output = Output { pipe, listener };
-            log::follow(output, Arc::clone(&self.log), &progress)?;
+            let into = (Arc::clone(&self.log), Arc::clone(&self.secrets));
+            log::follow(output, into, &progress)?;
         }
         Ok(Running {
             group: i32::try_from(spawned.id()).ok(),
             child: Some(spawned),
             end: None,
             looks: 0,
+            scrubber: None,
             progress: Some(progress),
             listener,
             container: None,
@@ -234,11 +251,15 @@ impl RunHost {
         };
         write_whole(&self.folder.current(), index.to_string().as_bytes())
             .map_err(|error| local(what(), error))?;
-        let container = self.begin_boxed(index, command, boxed).ok_or_else(|| {
+        let listener = command.agent.as_deref().map(listening::listen);
+        let begun = self.begin_boxed(index, command, (boxed, listener.clone()));
+        let (container, scrubber) = begun.ok_or_else(|| {
             PortError::unavailable(what(), "this supervisor has no Docker engine", None)
         })?;
         Ok(Running {
             container: Some(container),
+            scrubber: Some(scrubber),
+            listener,
             ..Running::default()
         })
     }
@@ -254,7 +275,10 @@ impl Drop for RunHost {
 
 impl Processes for RunHost {
     fn start(&self, index: usize, command: &RunCommand) -> PortResult<()> {
-        left::clear(&self.spec.worktree, &self.spec.fresh_files);
+        // What a container wrote that goes on from an earlier supervisor is its own; that one cleared.
+        if !self.goes_on_with(index) {
+            left::clear(&self.spec.ground(), &self.spec.fresh_files);
+        }
         self.note(&format!("── $ {}", command.label));
         let started = self.begin(index, command).inspect_err(|error| {
             self.note(&format!("── cannot be started: {error}"));
@@ -279,7 +303,11 @@ impl Processes for RunHost {
     fn child(&self) -> PortResult<ChildFacts> {
         let mut running = self.running();
         if let Some(container) = &running.container {
-            return container.facts();
+            let facts = container.facts()?;
+            if !facts.output_open {
+                self.write_rest(running.scrubber.as_ref());
+            }
+            return Ok(facts);
         }
         if running.end.is_none()
             && let Some(child) = running.child.as_mut()
@@ -303,15 +331,11 @@ impl Processes for RunHost {
     }
 
     fn report(&self) -> Option<AgentReport> {
-        let listener = self.running().listener.clone()?;
-        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(listener.report())
+        self.heard(StreamReader::report)
     }
 
     fn report_of_end(&self, success: Success) -> Option<AgentReport> {
-        let listener = self.running().listener.clone()?;
-        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(listener.report_of_end(success == Success::Yes))
+        self.heard(|reader| reader.report_of_end(success == Success::Yes))
     }
 
     fn keep_reports(&self, reports: &[CommandReport]) -> PortResult<()> {
@@ -368,15 +392,17 @@ impl Processes for RunHost {
 
     fn take_left_files(&self, taken: LeftFiles) -> PortResult<()> {
         let targets = [self.folder.question(), self.folder.review()];
-        left::take(&self.spec.worktree, &self.spec.fresh_files, &targets, taken)
+        left::take(&self.spec.ground(), &self.spec.fresh_files, &targets, taken)
             .map_err(|error| local("take the question and review files", error))
     }
 
     fn note(&self, line: &str) {
+        let line = self.secrets.redact(line);
         log::append(&self.log, format!("{line}\n").as_bytes());
     }
 
     fn finish(&self, exit: &RunExit) -> PortResult<()> {
+        self.write_rest(self.running().scrubber.as_ref());
         let what = || format!("write `{}`", self.folder.exit().display());
         let text = serde_json::to_vec_pretty(exit).map_err(|error| local(what(), error))?;
         write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))?;
@@ -389,26 +415,6 @@ impl Processes for RunHost {
         }
         Ok(())
     }
-}
-
-/// Begins to listen to an agent.
-fn listen(agent: &AgentCommand) -> Listener {
-    let patterns = agent.transient.iter();
-    Arc::new(Mutex::new(StreamReader::new(Listening {
-        format: agent.format,
-        since: wall_clock(),
-        session_tokens: agent.resumes.as_ref().map_or(0, |session| session.tokens),
-        // They were checked with the configuration.
-        transient: patterns.filter_map(|one| Regex::new(one).ok()).collect(),
-    })))
-}
-
-/// The time as a clock on the wall shows it.
-fn wall_clock() -> chrono::DateTime<chrono::FixedOffset> {
-    SystemClock
-        .now()
-        .with_timezone(&chrono::Local)
-        .fixed_offset()
 }
 
 fn child_end(status: ExitStatus) -> ChildEnd {

@@ -1,5 +1,5 @@
 //! A run's log: one file with a cap. Beyond the cap the middle is left out, and the log says so: the
-//! head tells what was started, the tail tells what went wrong.
+//! head tells what was started, the tail tells what went wrong. No secret gets into it: see `scrub`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use super::scrub::Scrubber;
 use crate::model::agent_stream::{Channel, StreamReader};
 use crate::model::comment::strip_ansi;
+use crate::model::secrets::Secrets;
 
 /// The file and what is in it.
 pub(super) struct CappedLog {
@@ -97,6 +99,9 @@ pub(super) type SharedLog = Arc<Mutex<CappedLog>>;
 
 /// Appends under the lock; a log that cannot be written must not end a run that works.
 pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = log.append(bytes) {
         tracing::warn!("cannot write the run's log: {error}");
@@ -105,25 +110,32 @@ pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
 
 /// Copies a command's output into the log in a thread of its own, until everybody has closed the
 /// pipe. The thread may outlive the command: whoever still holds the pipe is the caller's business.
-pub(super) fn follow(output: Output, log: SharedLog, progress: &Arc<Progress>) -> io::Result<()> {
+pub(super) fn follow(
+    output: Output,
+    (log, secrets): (SharedLog, Arc<Secrets>),
+    progress: &Arc<Progress>,
+) -> io::Result<()> {
     let seen = Arc::clone(progress);
     seen.open.fetch_add(1, Ordering::AcqRel);
     thread::Builder::new()
         .name("output".to_owned())
         .spawn(move || {
-            copy(output, &log, &seen);
+            let mut scrubber = Scrubber::new(secrets);
+            copy(output, (&log, &mut scrubber), &seen);
+            append(&log, &scrubber.finish());
             seen.open.fetch_sub(1, Ordering::AcqRel);
         })?;
     Ok(())
 }
 
-fn copy(mut output: Output, log: &SharedLog, seen: &Progress) {
+/// Listeners hear what was printed, the log what may be kept.
+fn copy(mut output: Output, (log, scrubber): (&SharedLog, &mut Scrubber), seen: &Progress) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match output.pipe.read(&mut buffer) {
             Ok(0) => return,
             Ok(n) => {
-                append(log, &buffer[..n]);
+                append(log, &scrubber.pass(&buffer[..n]));
                 if let Some((channel, listener)) = &output.listener {
                     let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
                     listener.feed(*channel, &buffer[..n]);

@@ -9,6 +9,7 @@ mod facts;
 mod folder;
 mod host;
 mod log;
+mod scrub;
 mod start;
 mod table;
 
@@ -117,6 +118,10 @@ impl Runs for ProcessRuns {
         let (outcome, child) = start::start(&starter, &folder, spec)?;
         self.remember(child);
         Ok(outcome)
+    }
+
+    fn box_folder(&self, key: &RunKey) -> Option<PathBuf> {
+        Some(RunFolder::new(self.run_folder(key)).agent_box())
     }
 
     fn adopt(&self, issue: IssueNumber) -> PortResult<()> {

@@ -146,7 +146,11 @@ pub(super) const AGENTS: &[Key] = &[
         AGENT,
         "makes the change smaller; leave it out to skip the phase",
     ),
-    section("sandbox", &AGENT_SANDBOX, "where agents run"),
+    section(
+        "sandbox",
+        &AGENT_SANDBOX,
+        "where agents run: on the host, or each run in a container, on a clone of its worktree",
+    ),
 ];
 
 const AGENT: &[Key] = &[
@@ -279,14 +283,11 @@ const SANDBOX: [Key; 13] = [
     ),
 ];
 
-/// Of agents, which run on the host, with clocks of their own.
+/// Of agents, which have clocks of their own.
 const AGENT_SANDBOX: [Key; 13] = {
     let mut keys = SANDBOX;
-    let mut at = 0;
-    while at < keys.len() {
-        keys[at] = keys[at].not_yet("agents run on the host");
-        at += 1;
-    }
+    let last = keys.len() - 1;
+    keys[last] = keys[last].not_yet("each agent has its own `timeout`");
     keys
 };
 

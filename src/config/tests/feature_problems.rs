@@ -75,15 +75,6 @@ c.yaml:6:31: `verify.mutex` is not supported yet: call `ghswarm mutex NAME -- CO
   hint: remove it
 ",
     );
-    check(
-        "repositories:
-  demo: {repo: o/r, path: /p, agents: {implement: {command: a}, review: {command: a}, sandbox: {driver: docker}}}
-",
-        r"
-c.yaml:2:105: `agents.sandbox.driver: docker` is not supported yet: agents run on the host
-  hint: remove it
-",
-    );
 }
 
 #[test]

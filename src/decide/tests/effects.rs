@@ -127,6 +127,18 @@ fn start_run() {
 }
 
 #[test]
+fn take_box() {
+    let mut given = implementing(Some(succeeded()));
+    for run in &mut given.seen.local.runs {
+        run.agent_box = Some("/runs/box".into());
+    }
+    check(
+        &given,
+        "take over the box: bring the agent's work out of its box",
+    );
+}
+
+#[test]
 fn stop_run() {
     let given = implementing(Some(running())).labelled("do-not-dispatch", "ann");
     check(&given, "stop run: the hold label stands");

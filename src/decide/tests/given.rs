@@ -343,6 +343,8 @@ impl Given {
             question: None,
             review: None,
             reports: Vec::new(),
+            agent_box: None,
+            head: None,
         });
         self
     }

@@ -23,6 +23,13 @@ use crate::model::run::{RunEnd, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::IssueState;
 
 impl Given {
+    fn empty_box(&mut self, key: &RunKey) {
+        let mut runs = self.seen.local.runs.iter_mut();
+        if let Some(run) = runs.find(|run| run.key == *key) {
+            run.agent_box = None;
+        }
+    }
+
     /// The world after the effect succeeded.
     pub(super) fn apply(&mut self, effect: &Effect) {
         self.seen.look.at += Duration::from_secs(1);
@@ -63,6 +70,7 @@ impl Given {
             }
             Effect::MarkSetUp => self.tree(|tree| tree.set_up = true),
             Effect::StartRun(plan) => self.start(plan),
+            Effect::TakeBox(key) => self.empty_box(key),
             Effect::StopRun(key) => self.end(key, &ended(RunEnd::Stopped, None)),
             Effect::SweepRuns => {
                 for run in &mut self.seen.local.runs {
@@ -230,6 +238,8 @@ impl Given {
             question: None,
             review: None,
             reports: Vec::new(),
+            agent_box: None,
+            head: self.seen.local.worktree.as_ref().map(|t| t.head.clone()),
         });
     }
 

@@ -65,7 +65,8 @@ impl RepoEngine {
             Effect::Comment(comment) => self.perform_comment(seen, comment).await,
             Effect::MakeWorktree(plan) => self.perform_worktree(seen, plan).await,
             Effect::MarkSetUp => self.perform_mark_set_up(seen).await,
-            Effect::StartRun(plan) => self.perform_start(seen, plan),
+            Effect::StartRun(plan) => self.perform_start(seen, plan).await,
+            Effect::TakeBox(key) => self.perform_take_box(seen, key).await,
             Effect::StopRun(key) => self.perform_stop(seen, key).await,
             Effect::SweepRuns => self.perform_sweep(seen),
             Effect::CommitWork { kind } => self.perform_commit(seen, *kind).await,
@@ -116,7 +117,7 @@ impl RepoEngine {
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
-        self.settings.redactor.redact(text)
+        self.settings.secrets.redact(text)
     }
 }
 

@@ -14,8 +14,8 @@ use crate::model::agent_stream::{AgentErrorKind, AgentFormat};
 use crate::model::body::{VerifyBlock, without_our_blocks};
 use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
-use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
-use crate::model::sandbox::{SandboxOwner, place_of};
+use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKey, RunKind, RunSpec, RunStatus};
+use crate::model::sandbox::{Sandbox, SandboxOwner, place_of};
 use crate::ports::{PortError, PortResult, Refusal};
 use crate::prompts::{self, PromptFacts};
 
@@ -62,12 +62,14 @@ impl RepoEngine {
                 .iter()
                 .map(PathBuf::from)
                 .collect(),
+            agent_box: self.agent_box(&plan.key),
             env: self.run_env(plan, agent),
             env_remove: env_remove(agent),
             env_clear: agent.and_then(|agent| agent.env_clear.clone()),
             clocks: agent.map_or(self.settings.step_clocks, |agent| agent.clocks),
             allowance: agent.map(|_| allowance(&view)).unwrap_or_default(),
             lease: Some(self.run_lease(seen)?),
+            head: view.worktree().map(|tree| tree.head.clone()),
         })
     }
 
@@ -83,9 +85,14 @@ impl RepoEngine {
                     return Ok(Vec::new());
                 };
                 let prompt = prompt.unwrap_or_default();
+                let sandbox = self.settings.agent_sandbox.as_ref();
+                let boxed = sandbox.map(|sandbox| self.boxed(view, sandbox.clone()));
                 let mut commands = Vec::new();
                 for text in &agent.commands {
                     commands.extend(self.agent_commands(view, kind, (agent, text, prompt))?);
+                }
+                for command in &mut commands {
+                    command.sandbox.clone_from(&boxed);
                 }
                 Ok(commands)
             }
@@ -150,17 +157,25 @@ impl RepoEngine {
             prompt_on_stdin: false,
             clocks: place.map(|place| place.clocks),
             config: place.map(|place| place.config.clone()),
-            sandbox: sandbox.map(|sandbox| {
-                Box::new(Boxed {
-                    sandbox,
-                    owner: SandboxOwner {
-                        instance: self.settings.owner.clone(),
-                        repository: view.seen.repo.id.0,
-                    },
-                })
-            }),
+            sandbox: sandbox.map(|sandbox| self.boxed(view, sandbox)),
             agent: None,
         }
+    }
+
+    fn boxed(&self, view: &View<'_>, sandbox: Sandbox) -> Box<Boxed> {
+        Box::new(Boxed {
+            sandbox,
+            owner: SandboxOwner {
+                instance: self.settings.owner.clone(),
+                repository: view.seen.repo.id.0,
+            },
+        })
+    }
+
+    /// Where an agent's run has its box, if agents run in containers.
+    fn agent_box(&self, key: &RunKey) -> Option<PathBuf> {
+        let boxed = key.kind.is_agent() && self.settings.agent_sandbox.is_some();
+        self.world.runs.box_folder(key).filter(|_| boxed)
     }
 
     fn run_env(&self, plan: &RunPlan, agent: Option<&AgentSettings>) -> BTreeMap<String, String> {
@@ -195,7 +210,7 @@ impl RepoEngine {
             .filter(|run| is_recent(view, run, plan));
         let review = last(view, |run| run.key.kind == RunKind::Review)
             .filter(|run| is_recent(view, run, plan))
-            .and_then(|run| run.review.clone());
+            .and_then(|run| run.review.as_deref().map(|text| self.redact(text)));
         let facts = PromptFacts {
             number: view.issue.number.0,
             title: view.issue.title.clone(),

@@ -102,6 +102,10 @@ pub enum Fault {
     StaleRead,
     /// Answered so much later.
     Delay(Duration),
+    /// Done, then an answer that comes byte by byte, with so much time in between.
+    Drip(Duration),
+    /// Done, then an answer that does not end.
+    Endless,
 }
 
 /// A request, as a plan sees it.

@@ -85,7 +85,14 @@ impl SimGitHub {
         let fault = self.sim.meet(op);
         let wait = |by: std::time::Duration| Some(self.sim.clock.now() + by);
         let error = match &fault {
-            None | Some(Fault::CutAfter | Fault::TruncatedJson | Fault::StaleRead) => None,
+            None
+            | Some(
+                Fault::CutAfter
+                | Fault::TruncatedJson
+                | Fault::StaleRead
+                | Fault::Drip(_)
+                | Fault::Endless,
+            ) => None,
             Some(Fault::Delay(by)) => {
                 pause(*by).await;
                 None
@@ -125,7 +132,10 @@ impl SimGitHub {
         answer: SimResult<T>,
     ) -> PortResult<T> {
         self.sim.record(op, "PORT", &what, status);
-        if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
+        if matches!(
+            fault,
+            Some(Fault::CutAfter | Fault::TruncatedJson | Fault::Drip(_) | Fault::Endless)
+        ) {
             return Err(lost(op, &what));
         }
         answer.map_err(|error| PortError::refused(what, error.refusal, error.words()))

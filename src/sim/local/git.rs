@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::model::ids::{BranchName, RefName, Sha, Timestamp};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock as _;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -315,13 +316,18 @@ impl Git for SimGit {
         })
     }
 
-    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        path: &Path,
+        base: &BranchName,
+        secrets: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         let what = "compare with the base";
         self.home.read(what, |state| {
             let head = &known(state, path, what)?.head;
             let base = self.objects().base(base).map_err(|e| e.at(what))?;
             self.objects()
-                .outgoing(base.as_ref(), head)
+                .outgoing(base.as_ref(), head, secrets)
                 .map_err(|e| e.at(what))
         })
     }

@@ -116,6 +116,8 @@ impl SimRun {
             question: self.question.clone(),
             review: self.review.clone(),
             reports: self.reports(),
+            agent_box: None,
+            head: self.spec.head.clone(),
         }
     }
 

@@ -119,6 +119,8 @@ fn spec(kind: RunKind) -> RunSpec {
             kill_grace: second,
         },
         allowance: crate::model::money::Allowance::default(),
+        agent_box: None,
+        head: None,
         lease: Some(RunLease {
             alias: "widget".to_owned(),
             claim: "c1".parse().unwrap(),

@@ -6,6 +6,7 @@
     reason = "the tests ask the docker client, and wait for other processes by the real clock"
 )]
 
+mod agents;
 mod door;
 mod files;
 mod git;
@@ -117,7 +118,9 @@ impl Home {
             env_clear: None,
             clocks: patient_clocks(),
             allowance: ghswarm::model::money::Allowance::default(),
+            agent_box: None,
             lease: None,
+            head: None,
         }
     }
 

@@ -22,6 +22,7 @@ mod proxy;
 mod race;
 mod real_claude;
 mod requests;
+mod stalled;
 pub(crate) mod world;
 
 use std::time::Duration;

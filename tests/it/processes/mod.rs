@@ -87,7 +87,9 @@ impl Home {
             env_clear: None,
             clocks: patient_clocks(),
             allowance: Allowance::default(),
+            agent_box: None,
             lease: None,
+            head: None,
         }
     }
 

@@ -256,7 +256,7 @@ fn the_same_failure_twice_in_a_row_ends_the_retries() {
     assert_eq!(world.blocked(issue), Some(BlockedReason::VerifyFailed));
     assert_eq!(world.agent.runs(RunKind::Implement), 2);
     let said = world.reads(issue, "verify_failed");
-    assert!(said.contains("failed alike"), "{said}");
+    assert!(said.contains("the same failure came twice"), "{said}");
     world.resumes(issue).ci_is_green().settle();
     world.expect_done(issue);
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ghswarm::comments::redact::Redactor;
 use ghswarm::decide::Policy;
 use ghswarm::decide::policy::{AgentNames, ApprovalRule};
 use ghswarm::engine::{AgentSettings, GithubAccess, Settings, Target};
@@ -16,11 +15,12 @@ use ghswarm::model::lease::LeaseMargins;
 use ghswarm::model::money::Budget;
 use ghswarm::model::pr::MergeMethod;
 use ghswarm::model::run::Clocks;
+use ghswarm::model::secrets::Secrets;
 
 use super::CANARY;
 
 /// Made once: its patterns are expensive.
-static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([CANARY.to_owned()]));
+static SECRETS: LazyLock<Secrets> = LazyLock::new(|| Secrets::new([CANARY.to_owned()]));
 
 /// Everything a story may set.
 #[derive(Clone)]
@@ -118,6 +118,7 @@ impl Rules {
             implement: agent("claude"),
             simplify: self.policy.simplify.then(|| agent("codex")),
             review: agent("gemini"),
+            agent_sandbox: None,
             setup: self.policy.setup.then(|| "make deps".to_owned()),
             step_clocks: clocks(),
             places: Vec::new(),
@@ -127,7 +128,7 @@ impl Rules {
             host: format!("host-{host}"),
             pid: 4711,
             owner: format!("home-{host}"),
-            redactor: REDACTOR.clone(),
+            secrets: SECRETS.clone(),
         }
     }
 }
