@@ -46,10 +46,13 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
              --abandoned REASON, --blocked REASON)"
         ),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
-        Why::Backoff { until } => format!(
+        Why::Backoff { until, .. } | Why::AgentPaused { until, .. } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
             until.format("%H:%M:%S UTC")
         ),
+        Why::DayBudgetSpent { .. } => {
+            "wait for the next day (UTC), or raise `budget` in the configuration".to_owned()
+        }
         Why::LocalTrouble { until, .. } => format!(
             "mend what it names, then skip the wait: ghswarm run {issue} --force; without that it is \
              tried again at {}",

@@ -408,6 +408,11 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         slug: config.repo.clone(),
         base_branch: config.base_branch.clone(),
         worktree_dir: config.worktree_dir.clone(),
+        transient_patterns: config
+            .transient_error_patterns
+            .iter()
+            .map(|pattern| pattern.as_str().to_owned())
+            .collect(),
         implement: agent(&config.agents.implement),
         simplify: config.agents.simplify.as_ref().map(agent),
         review: agent(&config.agents.review),
@@ -454,6 +459,7 @@ fn agent(config: &AgentConfig) -> AgentSettings {
         env: config.env.clone(),
         env_remove: config.env_remove.clone(),
         env_clear: config.env_clear.clone(),
+        format: config.output,
         github: match config.github {
             AgentGithub::None => GithubAccess::None,
             AgentGithub::Inherit => GithubAccess::Inherit,

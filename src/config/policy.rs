@@ -28,6 +28,8 @@ impl RepoConfig {
             branch_prefix: self.branch_prefix.clone(),
             max_retries: self.max_retries,
             max_agent_runs: self.issue_max_agent_runs.unwrap_or(0),
+            max_transient: self.transient_max_retries,
+            budget: self.budget,
             simplify: self.agents.simplify.is_some(),
             setup: self.worktree_setup.is_some(),
             approval: self.require_approval,

@@ -88,7 +88,12 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.resumed_at = Some(view.now);
     let more = view.seen.order.more_runs;
     state.extra_agent_runs = state.extra_agent_runs.saturating_add(more);
+    if more > 0 {
+        state.granted_at = state.spent();
+    }
     state.open_run = None;
+    state.last_failure = None;
+    state.wait_reason = None;
     start_again(&mut state, blocked, view.now);
     accept_mended(view, &mut state);
     // `blocked` in it alone would keep the issue blocked for ever.
@@ -108,7 +113,7 @@ fn accept_mended(view: &View<'_>, state: &mut IssueState) {
 /// Starts the counter again that this reason is about.
 fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
     match blocked {
-        BlockedReason::AgentFailed => state.iteration = 0,
+        BlockedReason::AgentFailed => (state.iteration, state.transient_retries) = (0, 0),
         BlockedReason::ReviewFailed => state.review_rounds = 0,
         BlockedReason::VerifyFailed => {
             state.failed_verify = None;
@@ -142,6 +147,7 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::MergeRefused
         | BlockedReason::MergeCiFailed
         | BlockedReason::BudgetExhausted
+        | BlockedReason::AgentAuth
         | BlockedReason::ByPerson => {}
     }
 }

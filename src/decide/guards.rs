@@ -397,7 +397,8 @@ fn spec(view: &View<'_>) -> Option<Decision> {
 fn backoff(view: &View<'_>) -> Option<Decision> {
     let until = view.state.wait_until?;
     let waiting = view.now < until && !view.seen.order.now;
-    let wait = Decision::wait_until(until, Why::Backoff { until });
+    let what = view.state.wait_reason.clone();
+    let wait = Decision::wait_until(until, Why::Backoff { until, what });
     // Nobody needs the lease, or the slot, for a wait.
     let rest = || match view.live_run() {
         Some(_) => wait.clone(),

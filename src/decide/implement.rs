@@ -57,6 +57,8 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
 fn advance(view: &View<'_>, run: &RunFacts, head: &Sha) -> Decision {
     let mut state = view.next_state();
     state.iteration = 0;
+    state.transient_retries = 0;
+    state.last_failure = None;
     state.pending_questions = None;
     state.failed_verify = None;
     state.head_sha = Some(head.clone());

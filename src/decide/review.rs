@@ -74,6 +74,8 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     }
     let mut state = view.next_state();
     state.iteration = 0;
+    state.transient_retries = 0;
+    state.last_failure = None;
     state.pending_questions = None;
     state.head_sha = Some(tree.head.clone());
     if changed && view.has_verify_steps() {

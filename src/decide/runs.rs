@@ -7,10 +7,9 @@ use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
-use super::sandboxes;
 use super::steps::FailedSteps;
 use super::view::View;
-use super::{Decision, Why, diff, steps};
+use super::{Decision, Why, diff, failures, sandboxes, spending, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -42,10 +41,7 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
             Progress::Not(Decision::act(Effect::TakeBox(key), Why::Next { what }))
         }
         RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
-        RunStatus::Ended(exit) => {
-            let detail = failure_text(run, exit);
-            Progress::Not(retry(view, kind, BlockedReason::AgentFailed, &detail))
-        }
+        RunStatus::Ended(exit) => Progress::Not(failures::after(view, kind, run, exit)),
     }
 }
 
@@ -77,7 +73,7 @@ pub(super) fn reserve_for(
     head: Option<&Sha>,
     note: impl FnOnce(&mut IssueState) -> Why,
 ) -> Decision {
-    let decision = over_budget(view)
+    let decision = spending::exhausted(view)
         .or_else(|| prepare(view, kind))
         .or_else(|| head.and_then(|head| follow(view, head)));
     if let Some(decision) = decision {
@@ -138,7 +134,7 @@ pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
 pub(super) fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
-    if let Some(decision) = sandboxes::missing(view) {
+    if let Some(decision) = sandboxes::missing(view).or_else(|| failures::paused(view, kind)) {
         return Some(decision);
     }
     if let Some(decision) = view.before_run() {
@@ -172,24 +168,6 @@ pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-/// The cap is the backstop against an issue that is subtly impossible.
-fn over_budget(view: &View<'_>) -> Option<Decision> {
-    let cap = view.policy.max_agent_runs;
-    if cap == 0 {
-        return None;
-    }
-    let cap = cap.saturating_add(view.state.extra_agent_runs);
-    (view.state.total_agent_runs >= cap).then(|| {
-        view.block(
-            BlockedReason::BudgetExhausted,
-            format!(
-                "{} agent runs were used of {cap} (`issue_max_agent_runs`)",
-                view.state.total_agent_runs
-            ),
-        )
-    })
-}
-
 /// Writes the reservation of the next run of `kind` into `state`. Steps have an attempt too, and cost
 /// nothing.
 pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
@@ -201,6 +179,9 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     } else {
         1
     };
+    state.wait_until = None;
+    state.wait_reason = None;
+    spending::reserve(view, state, kind);
     if kind.is_agent() && !replaces_nothing(view, kind) {
         state.total_agent_runs = state.total_agent_runs.saturating_add(1);
         state.last_agent = Some(agent_name(view, kind).to_owned());
@@ -235,13 +216,12 @@ fn replaces_nothing(view: &View<'_>, kind: RunKind) -> bool {
 
 /// Moves on to the next agent phase, its run reserved in the same write where the budget allows.
 pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
-    let cap = view.policy.max_agent_runs;
     state.open_run = None;
-    let allowed = cap == 0 || state.total_agent_runs < cap.saturating_add(state.extra_agent_runs);
     // The phase begins with saying what is wrong with the commits, and pays nobody for reading them.
     let reads = matches!(kind, RunKind::Simplify | RunKind::Review);
     let refused = reads && diff::refuse(view).is_some();
-    if allowed && !refused {
+    let paused = view.seen.local.paused.contains_key(&kind);
+    if !refused && !paused && spending::stop(view, &state).is_none() {
         reserve_into(view, &mut state, kind);
     } else {
         state.next_action = match kind {
@@ -301,15 +281,21 @@ fn retry_from(
     let stopped = view.run_end() == RunEnd::Stopped;
     let tries = view.state.iteration.saturating_add(u32::from(!stopped));
     state.iteration = tries;
-    if tries > view.policy.max_retries {
-        let detail = format!("after {tries} tries: {detail}");
+    let alike = !stopped && failures::repeats(view, &mut state, (reason, detail));
+    if tries > view.policy.max_retries || alike {
+        let again = if alike {
+            ", the last two of which failed alike"
+        } else {
+            ""
+        };
+        let detail = format!("after {tries} tries{again}: {detail}");
         view.mark_blocked(&mut state, reason, detail);
         return view.write(state, Why::Blocking { reason });
     }
     if let Some(decision) = view.before_run() {
         return decision;
     }
-    if let Some(decision) = over_budget(view) {
+    if let Some(decision) = spending::exhausted(view) {
         return decision;
     }
     let end = view.run_end();
@@ -421,7 +407,10 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
             "exited with status 127: is the program there? See `agents.{}.command`",
             run.key.kind
         ),
-        (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
+        (RunEnd::Exited, Some(code), _) => match complaint(run) {
+            Some(words) => format!("exited with status {code}: {words}"),
+            None => format!("exited with status {code}"),
+        },
         (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
         (RunEnd::Exited, None, None) => "ended without a status".to_owned(),
         (RunEnd::StartupTimeout, ..) => "printed nothing after its start".to_owned(),
@@ -430,6 +419,7 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
         (RunEnd::OutOfMemory, ..) => "ran out of memory".to_owned(),
         (RunEnd::SandboxUnavailable, ..) => "had no container to run in".to_owned(),
+        (RunEnd::OverBudget, ..) => "was ended since its budget was used up".to_owned(),
         (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
@@ -439,6 +429,12 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         Some(note) => format!("{} `{}` {how}: {note}", run.key.kind, run.label),
         None => format!("{} `{}` {how}", run.key.kind, run.label),
     }
+}
+
+/// What the last of its agents says of its own failure, on one line.
+fn complaint(run: &RunFacts) -> Option<&str> {
+    let error = run.reports.last()?.report.error.as_ref()?;
+    error.words.lines().next().filter(|line| !line.is_empty())
 }
 
 /// The agent whose name the busy label carries.

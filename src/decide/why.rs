@@ -111,6 +111,22 @@ pub enum Why {
     Backoff {
         /// Until when.
         until: Timestamp,
+        /// What it waits out, where that is known.
+        what: Option<String>,
+    },
+    /// Every agent of a phase waits for the end of its usage limit.
+    AgentPaused {
+        /// Which agent.
+        kind: RunKind,
+        /// Until the first of them is over.
+        until: Timestamp,
+    },
+    /// What agents may cost in a day on this machine is spent.
+    DayBudgetSpent {
+        /// The next day.
+        until: Timestamp,
+        /// Of how much.
+        words: String,
     },
     /// It failed here, and is left alone for a while before the next try.
     LocalTrouble {
@@ -369,7 +385,21 @@ impl fmt::Display for Why {
                 day(*since)
             ),
             Self::BusyLabel { label } => write!(f, "`{label}` stands without a lease"),
-            Self::Backoff { until } => write!(f, "waiting until {}", clock(*until)),
+            Self::Backoff { until, what } => {
+                write!(f, "waiting until {}", clock(*until))?;
+                match what {
+                    Some(what) => write!(f, ": {what}"),
+                    None => Ok(()),
+                }
+            }
+            Self::AgentPaused { kind, until } => write!(
+                f,
+                "every {kind} agent is at its usage limit until {}",
+                day(*until)
+            ),
+            Self::DayBudgetSpent { until, words } => {
+                write!(f, "{words}; it goes on at {}", day(*until))
+            }
             Self::LocalTrouble { until, times, text } => {
                 let until = clock(*until);
                 match times {

@@ -8,6 +8,7 @@ pub mod cycle;
 mod explain;
 pub mod leases;
 mod listing;
+mod money;
 mod observe;
 mod perform;
 pub mod probe;

@@ -279,11 +279,15 @@ impl RepoEngine {
             },
             None => None,
         };
+        let runs = self.world.runs.facts(issue)?;
+        self.note_limits(&runs);
         Ok(LocalFacts {
             claim: self.world.folders.claim(issue)?,
-            runs: self.world.runs.facts(issue)?,
+            runs,
             worktree,
             sandbox_trouble: None,
+            paused: self.paused_agents(),
+            spent_today: self.spent_today()?,
         })
     }
 

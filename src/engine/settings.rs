@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::decide::Policy;
+use crate::model::agent_stream::AgentFormat;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
 use crate::model::sandbox::{Sandbox, StepPlace};
@@ -58,6 +59,8 @@ pub struct AgentSettings {
     pub env_remove: Vec<String>,
     /// Start from an empty environment but for these.
     pub env_clear: Option<Vec<String>>,
+    /// How its output reads.
+    pub format: AgentFormat,
     /// May it use GitHub with the operator's credentials?
     pub github: GithubAccess,
 }
@@ -92,6 +95,8 @@ pub struct Settings {
     pub base_branch: Option<BranchName>,
     /// Where worktrees are made.
     pub worktree_dir: PathBuf,
+    /// Patterns of an agent's words by which its failure is transient.
+    pub transient_patterns: Vec<String>,
     /// The implementing agent.
     pub implement: AgentSettings,
     /// The simplifying agent.

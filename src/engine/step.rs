@@ -151,6 +151,7 @@ impl RepoEngine {
         }
         if wants_a_try(order) {
             self.forget_trouble(issue);
+            self.lift_limits();
         }
         progress.end.outcome = self.turns(issue, &mut progress, how_far).await;
         match &progress.end.outcome {
@@ -259,7 +260,10 @@ impl RepoEngine {
                 Some(reason) => self.block_after(seen, reason, &error).await?,
                 None => return Err(error),
             },
-            Ok(performed) => performed,
+            Ok(performed) => {
+                self.record_receipts(chosen.issue, seen, effect);
+                performed
+            }
         };
         if matches!(chosen.why, Why::Resumed) {
             self.forget_trouble(chosen.issue);

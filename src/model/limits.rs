@@ -45,6 +45,24 @@ pub const REFUSED_SHOWN_BYTES: usize = 120;
 /// How much of a log is handed to a prompt, bytes.
 pub const LOG_TAIL_BYTES: usize = 16 * 1024;
 
+/// An agent's JSON line above this is left out, bytes: those that are read for meaning have some thousand.
+pub const AGENT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// How much of an agent's last words or of its error is kept, bytes: it goes into comments and prompts.
+pub const AGENT_WORDS_BYTES_MAX: usize = 4 * 1024;
+
+/// What agents said so far is kept on disk this often: what is lost with a supervisor that is killed.
+pub const REPORTS_KEPT_EVERY: Duration = Duration::from_secs(5);
+
+/// How long an agent whose server or network failed is left alone at first; twice as long each time after.
+pub const TRANSIENT_WAIT_FIRST: Duration = Duration::from_secs(60);
+
+/// At most so long: an outage of a night is over within the hour after it.
+pub const TRANSIENT_WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// A usage limit that ends later than this is not believed: the longest ones are of a week.
+pub const LIMIT_AHEAD_MAX: chrono::Duration = chrono::Duration::days(32);
+
 /// How much of a log is posted in a comment, bytes.
 pub const COMMENT_TAIL_BYTES: usize = 3 * 1024;
 

@@ -3,6 +3,8 @@
 //! Everything the decider sees and everything a port hands over is defined here, so that the pure
 //! core, the doors and the simulated world speak of the same things.
 
+pub mod agent;
+pub mod agent_stream;
 pub mod blockers;
 pub mod board;
 pub mod body;
@@ -11,6 +13,7 @@ pub mod ci_log;
 pub mod claim;
 pub mod closing;
 pub mod comment;
+pub mod fingerprint;
 pub mod ids;
 pub mod issue;
 pub mod labels;
@@ -18,6 +21,7 @@ pub mod lease;
 pub mod limits;
 pub mod local;
 pub mod look;
+pub mod money;
 pub mod mutex;
 pub mod outgoing;
 pub mod paths;

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::{AgentCommand, CommandReport};
 use super::ids::{Epoch, IdError, IssueNumber, Timestamp};
+use super::money::Allowance;
 use super::sandbox::{Sandbox, SandboxOwner, spoken_bytes};
 
 /// What a run is for.
@@ -175,6 +177,9 @@ pub struct RunCommand {
     /// The container it runs in; `None`: on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Box<Boxed>>,
+    /// An agent's command; `None`: a step, which nobody listens to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentCommand>>,
 }
 
 /// A command's container.
@@ -210,6 +215,7 @@ impl RunCommand {
             RunEnd::Exited
             | RunEnd::NotStarted
             | RunEnd::SandboxUnavailable
+            | RunEnd::OverBudget
             | RunEnd::LeaseLost
             | RunEnd::Stopped
             | RunEnd::SupervisorDied => None,
@@ -260,6 +266,9 @@ pub struct RunSpec {
     pub env_clear: Option<Vec<String>>,
     /// The clocks.
     pub clocks: Clocks,
+    /// What it may cost; reaching one of them ends it.
+    #[serde(default, skip_serializing_if = "Allowance::is_none")]
+    pub allowance: Allowance,
     /// The folder of the run's box: its commands work in the clone there and not in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_box: Option<PathBuf>,
@@ -323,6 +332,8 @@ pub enum RunEnd {
     OutOfMemory,
     /// There was no container to run it in: nothing of it ran, nobody's work failed.
     SandboxUnavailable,
+    /// It cost what it may cost.
+    OverBudget,
     /// Another claim holds the lease: the run was ended.
     LeaseLost,
     /// A person or the engine asked for the end.
@@ -342,6 +353,7 @@ impl RunEnd {
             Self::NotStarted => "it could not be started",
             Self::OutOfMemory => "it ran out of memory",
             Self::SandboxUnavailable => "there was no container for it",
+            Self::OverBudget => "its budget was used up",
             Self::LeaseLost => "the lease was lost",
             Self::Stopped => "it was stopped",
             Self::SupervisorDied => "its supervisor died",
@@ -384,6 +396,7 @@ impl RunExit {
             | RunEnd::StartupTimeout
             | RunEnd::IdleTimeout
             | RunEnd::TotalTimeout
+            | RunEnd::OverBudget
             | RunEnd::OutOfMemory => false,
         }
     }
@@ -430,6 +443,9 @@ pub struct RunFacts {
     pub question: Option<String>,
     /// Text of the review file, if the run left one.
     pub review: Option<String>,
+    /// What its agents said so far, in the order of the commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<CommandReport>,
     /// The run's box, as long as its work is neither in the worktree nor kept elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_box: Option<PathBuf>,

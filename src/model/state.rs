@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{BranchName, ClaimId, Epoch, IssueNumber, PrNumber, RepoId, Sha, Timestamp};
+use super::money::{Spent, Usd};
 use super::phase::Phase;
 use super::run::RunKey;
 
@@ -64,8 +65,10 @@ pub enum BlockedReason {
     MergeRefused,
     /// The merge commit's checks are red.
     MergeCiFailed,
-    /// `issue_max_agent_runs` is reached.
+    /// A budget is used up: of runs, tokens or dollars.
     BudgetExhausted,
+    /// No agent of the chain has an account that works: a login, a key or credit is missing.
+    AgentAuth,
     /// A person set the blocked label.
     ByPerson,
 }
@@ -195,6 +198,27 @@ pub struct IssueState {
     pub total_agent_runs: u32,
     /// Extra runs granted by a trusted person on top of `issue_max_agent_runs`.
     pub extra_agent_runs: u32,
+    /// Of all runs those that met a usage limit with a known end: they do not count against the cap.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub limited_runs: u32,
+    /// Tokens that its agents used, as far as they said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens: u64,
+    /// US dollars that its agents cost, as far as they said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cost_usd: Usd,
+    /// What was spent when a person granted more last: budgets count from here.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub granted_at: Spent,
+    /// What the open run may cost at most, until it is known what it did cost.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub reserved: Spent,
+    /// The last run whose cost is in `tokens` and `cost_usd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<RunKey>,
+    /// Fingerprint of the last failed try of this phase: the same one twice in a row ends the retries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
     /// `host:pid` of the supervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_owner: Option<String>,
@@ -207,6 +231,9 @@ pub struct IssueState {
     /// Not before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_until: Option<Timestamp>,
+    /// Why it waits, for people; redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_reason: Option<String>,
     /// Id of the newest body edit seen before this write: what lies between it and ours was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_edit: Option<String>,
@@ -259,17 +286,49 @@ impl Default for IssueState {
             ci_fix_sha: None,
             total_agent_runs: 0,
             extra_agent_runs: 0,
+            limited_runs: 0,
+            tokens: 0,
+            cost_usd: Usd::default(),
+            granted_at: Spent::default(),
+            reserved: Spent::default(),
+            settled: None,
+            last_failure: None,
             busy_owner: None,
             busy_since: None,
             last_notified_reason: None,
             wait_until: None,
+            wait_reason: None,
             base_edit: None,
             unknown: serde_json::Map::new(),
         }
     }
 }
 
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
+
 impl IssueState {
+    /// What its agents cost so far, as far as that is settled.
+    pub fn spent(&self) -> Spent {
+        Spent {
+            tokens: self.tokens,
+            usd: self.cost_usd,
+        }
+    }
+
+    /// What counts against the issue's budget: not what was spent before a person granted more.
+    pub fn counted(&self) -> Spent {
+        self.spent().without(self.granted_at)
+    }
+
+    /// Books what a run cost.
+    pub fn book(&mut self, spent: Spent) {
+        let sum = self.spent().and(spent);
+        self.tokens = sum.tokens;
+        self.cost_usd = sum.usd;
+    }
+
     /// Is the issue blocked?
     pub fn is_blocked(&self) -> bool {
         self.blocked_reason.is_some() || self.phase == "blocked"
@@ -300,6 +359,7 @@ impl IssueState {
         Self {
             blocked_detail: None,
             pending_questions: None,
+            wait_reason: None,
             last_agent: None,
             last_notified_reason: None,
             busy_owner: None,

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::money::Spent;
 use crate::model::run::{RunFacts, RunKey, RunSpec};
 use crate::model::sandbox::Sandbox;
 
@@ -21,6 +22,11 @@ pub enum StartOutcome {
 pub trait Runs: Send + Sync {
     /// All run folders of an issue, oldest first.
     fn facts(&self, issue: IssueNumber) -> PortResult<Vec<RunFacts>>;
+
+    /// What the agents of all issues cost in runs that went on after this time, as far as they said.
+    fn spent_since(&self, _since: Timestamp) -> PortResult<Spent> {
+        Ok(Spent::default())
+    }
 
     /// Creates the folder exclusively and starts the supervisor; returns when that holds its lock. A
     /// folder that was reserved by a start that was cut off (no supervisor ever wrote) is used.

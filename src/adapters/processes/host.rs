@@ -3,6 +3,7 @@
 
 mod boxed;
 mod left;
+mod listening;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write, pipe};
@@ -14,18 +15,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::model::agent::CommandReport;
+use crate::model::agent_stream::{AgentReport, Channel, StreamReader};
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
 use crate::model::secrets::Secrets;
 use crate::ports::containers::Container;
-use crate::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
+use crate::ports::processes::{
+    Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes, Success,
+};
 use crate::ports::{PortError, PortResult};
 
 use super::exec::SHELL;
 use super::facts;
 use super::folder::{RunFolder, Started, local, mark, read_json, remove, write_whole};
-use super::log::{self, CappedLog, Progress, SharedLog};
+use super::log::{self, CappedLog, Listener, Output, Progress, SharedLog};
 use super::table::{self, Roots, Row, TAG_FOLDER, TAG_KEY, Tag};
 
 /// A probe of the lock holds it for microseconds; this often a supervisor tries again.
@@ -78,6 +83,8 @@ struct Running {
     end: Option<ChildEnd>,
     group: Option<i32>,
     progress: Option<Arc<Progress>>,
+    /// Who reads what an agent says.
+    listener: Option<Listener>,
     /// What the command runs in, if not on the host.
     container: Option<Box<dyn Container>>,
     /// Its output on the way into the log.
@@ -192,7 +199,15 @@ impl RunHost {
 
     fn spawn(&self, index: usize, command: &RunCommand) -> io::Result<Running> {
         write_whole(&self.folder.current(), index.to_string().as_bytes())?;
-        let (reader, writer) = pipe()?;
+        let listener = command.agent.as_deref().map(listening::listen);
+        let (out, writer) = pipe()?;
+        // What a program says of itself must not be cut by what it complains about.
+        let (aside, aside_writer) = if listener.is_some() {
+            let (aside, writer) = pipe()?;
+            (Some(aside), writer)
+        } else {
+            (None, writer.try_clone()?)
+        };
         let mut child = self.command(command);
         // A file and not a pipe: it has no size that a command must have read before it may exit.
         let stdin = if command.prompt_on_stdin && self.folder.prompt().exists() {
@@ -200,25 +215,28 @@ impl RunHost {
         } else {
             Stdio::null()
         };
-        child
-            .stdin(stdin)
-            .stdout(writer.try_clone()?)
-            .stderr(writer);
+        child.stdin(stdin).stdout(writer).stderr(aside_writer);
         let spawned = child.spawn();
         // It holds the pipe's ends for writing, which would stay open for ever.
         drop(child);
         let spawned = spawned?;
+        let progress = Arc::new(Progress::default());
+        let pipes = [(Channel::Out, Some(out)), (Channel::Err, aside)];
+        for (channel, pipe) in pipes {
+            let Some(pipe) = pipe else { continue };
+            let listener = listener.clone().map(|listener| (channel, listener));
+            let output = Output { pipe, listener };
+            let into = (Arc::clone(&self.log), Arc::clone(&self.secrets));
+            log::follow(output, into, &progress)?;
+        }
         Ok(Running {
             group: i32::try_from(spawned.id()).ok(),
             child: Some(spawned),
             end: None,
             looks: 0,
             scrubber: None,
-            progress: Some(log::follow(
-                reader,
-                Arc::clone(&self.log),
-                Arc::clone(&self.secrets),
-            )?),
+            progress: Some(progress),
+            listener,
             container: None,
         })
     }
@@ -233,13 +251,15 @@ impl RunHost {
         };
         write_whole(&self.folder.current(), index.to_string().as_bytes())
             .map_err(|error| local(what(), error))?;
-        let begun = self.begin_boxed(index, command, boxed);
+        let listener = command.agent.as_deref().map(listening::listen);
+        let begun = self.begin_boxed(index, command, (boxed, listener.clone()));
         let (container, scrubber) = begun.ok_or_else(|| {
             PortError::unavailable(what(), "this supervisor has no Docker engine", None)
         })?;
         Ok(Running {
             container: Some(container),
             scrubber: Some(scrubber),
+            listener,
             ..Running::default()
         })
     }
@@ -305,9 +325,23 @@ impl Processes for RunHost {
         Ok(ChildFacts {
             end: running.end,
             output_bytes: progress.map_or(0, |seen| seen.bytes.load(Ordering::Acquire)),
-            output_open: progress.is_some_and(|seen| !seen.closed.load(Ordering::Acquire)),
+            output_open: progress.is_some_and(|seen| seen.open.load(Ordering::Acquire) > 0),
             preparing: false,
         })
+    }
+
+    fn report(&self) -> Option<AgentReport> {
+        self.heard(StreamReader::report)
+    }
+
+    fn report_of_end(&self, success: Success) -> Option<AgentReport> {
+        self.heard(|reader| reader.report_of_end(success == Success::Yes))
+    }
+
+    fn keep_reports(&self, reports: &[CommandReport]) -> PortResult<()> {
+        let what = || format!("write `{}`", self.folder.reports().display());
+        let text = serde_json::to_vec_pretty(reports).map_err(|error| local(what(), error))?;
+        write_whole(&self.folder.reports(), &text).map_err(|error| local(what(), error))
     }
 
     fn alive(&self) -> PortResult<usize> {

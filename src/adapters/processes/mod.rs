@@ -19,8 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::KILL_WAIT_MAX;
+use crate::model::money::Spent;
 use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
 use crate::model::sandbox::{Sandbox, SandboxOwner};
 use crate::ports::containers::Containers;
@@ -99,6 +100,10 @@ impl Runs for ProcessRuns {
             .into_iter()
             .map(|(key, folder)| facts::facts(key, &folder))
             .collect()
+    }
+
+    fn spent_since(&self, since: Timestamp) -> PortResult<Spent> {
+        facts::spent_since(&self.root, since)
     }
 
     fn start(&self, spec: &RunSpec) -> PortResult<StartOutcome> {

@@ -129,16 +129,14 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         "transient_error_patterns",
         Kind::Texts(Rule::Pattern),
         "[]",
-        "regular expressions; an agent's output that matches is no failure of the task",
-    )
-    .not_yet("every failure counts as a try"),
+        "regular expressions; an agent that fails with such an output is tried again later",
+    ),
     key(
         "transient_max_retries",
         Kind::Count(0, RETRIES),
         "5",
-        "tries after such an output",
-    )
-    .not_yet("every failure counts as a try"),
+        "tries again, each later than the one before, when an agent's server or network fails",
+    ),
     key(
         "max_retries",
         Kind::Count(0, RETRIES),

@@ -303,3 +303,17 @@ fn a_key_without_effect_is_noted_where_the_configuration_is_shown() {
     assert_eq!(note("auto_fix_ci"), None);
     assert_eq!(note("poll_interval"), None);
 }
+
+#[test]
+fn a_budget_that_nothing_is_held_against_is_told() {
+    let budget = "budget: {tokens: {run: 5}, usd: {day: 0.5, issue: 0}}";
+    let told = told(&with(budget));
+    assert!(
+        told.contains("c.yaml:6:28: `budget.tokens.run` has no effect"),
+        "{told}"
+    );
+    assert!(told.contains("`budget.usd.day` has no effect"), "{told}");
+    assert!(!told.contains("usd.issue"), "{told}");
+    let speaks = with(budget).replace("{command: claude}", "{command: a, output: claude-json}");
+    assert!(!self::told(&speaks).contains("has no effect"));
+}

@@ -329,6 +329,7 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
             agent_box: None,
             head: None,
         });

@@ -7,6 +7,7 @@ mod gate;
 mod given;
 mod guards;
 mod markers;
+mod money;
 mod orders;
 mod parts;
 mod phases;

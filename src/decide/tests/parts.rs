@@ -73,6 +73,8 @@ pub(super) fn policy() -> Policy {
         target_assignee: None,
         branch_prefix: "issue-".to_owned(),
         max_retries: 3,
+        max_transient: 5,
+        budget: crate::model::money::Budget::default(),
         max_agent_runs: 10,
         simplify: false,
         setup: false,

@@ -260,6 +260,7 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
             agent_box: None,
             head: self.seen.local.worktree.as_ref().map(|t| t.head.clone()),
         });

@@ -6,7 +6,11 @@ use std::path::PathBuf;
 use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::effect::RunPlan;
+use crate::decide::policy::command_name;
+use crate::decide::spending::allowance;
 use crate::decide::view::View;
+use crate::model::agent::{AgentCommand, Session, provider_of};
+use crate::model::agent_stream::{AgentErrorKind, AgentFormat};
 use crate::model::body::{VerifyBlock, without_our_blocks};
 use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
@@ -21,6 +25,9 @@ use super::stale;
 
 /// The supervisor sets this variable to the path of the prompt's file.
 const PROMPT_FILE: &str = "\"$GHSWARM_PROMPT_FILE\"";
+
+/// Stands where a program is told to go on with a session; nothing for a fresh one.
+const RESUME: &str = "{resume}";
 
 /// Variables that would give an agent the operator's voice on GitHub.
 const GITHUB_TOKENS: &[&str] = &[
@@ -68,6 +75,7 @@ impl RepoEngine {
             env_remove: env_remove(agent),
             env_clear: agent.and_then(|agent| agent.env_clear.clone()),
             clocks: agent.map_or(self.settings.step_clocks, |agent| agent.clocks),
+            allowance: agent.map(|_| allowance(&view)).unwrap_or_default(),
             lease: Some(self.run_lease(seen)?),
             head: view.worktree().map(|tree| tree.head.clone()),
         })
@@ -81,19 +89,20 @@ impl RepoEngine {
     ) -> PortResult<Vec<RunCommand>> {
         match kind {
             RunKind::Implement | RunKind::Simplify | RunKind::Review => {
-                let agent = self
-                    .agent(kind)
-                    .map(|agent| agent.commands.clone())
-                    .unwrap_or_default();
+                let Some(agent) = self.agent(kind) else {
+                    return Ok(Vec::new());
+                };
+                let prompt = prompt.unwrap_or_default();
                 let sandbox = self.settings.agent_sandbox.as_ref();
                 let boxed = sandbox.map(|sandbox| self.boxed(view, sandbox.clone()));
-                let command = |text: &String| {
-                    Ok(RunCommand {
-                        sandbox: boxed.clone(),
-                        ..agent_command(text, prompt.unwrap_or_default())?
-                    })
-                };
-                agent.iter().map(command).collect()
+                let mut commands = Vec::new();
+                for text in &agent.commands {
+                    commands.extend(self.agent_commands(view, kind, (agent, text, prompt))?);
+                }
+                for command in &mut commands {
+                    command.sandbox.clone_from(&boxed);
+                }
+                Ok(commands)
             }
             RunKind::Setup => {
                 let setup = self.settings.setup.clone().unwrap_or_default();
@@ -109,6 +118,42 @@ impl RepoEngine {
         }
     }
 
+    /// A command of an agent's chain; two where a session is resumed that may be gone.
+    fn agent_commands(
+        &self,
+        view: &View<'_>,
+        kind: RunKind,
+        (agent, text, prompt): (&AgentSettings, &str, &str),
+    ) -> PortResult<Vec<RunCommand>> {
+        let name = command_name(text);
+        let provider = provider_of(text, &name);
+        let fresh = AgentCommand {
+            format: format_of(agent.format, &name),
+            transient: self.settings.transient_patterns.clone(),
+            paused_until: self.limited_until(&provider),
+            provider,
+            ..AgentCommand::default()
+        };
+        // A reviewer is to see the work with fresh eyes.
+        let wanted = kind == RunKind::Implement && text.contains(RESUME);
+        let session = wanted.then(|| session_of(view, &fresh.provider)).flatten();
+        let Some(session) = session else {
+            return Ok(vec![agent_command(text, prompt, fresh)?]);
+        };
+        let resumed = AgentCommand {
+            resumes: Some(session),
+            ..fresh.clone()
+        };
+        let stands_in = AgentCommand {
+            stands_in: true,
+            ..fresh
+        };
+        Ok(vec![
+            agent_command(text, prompt, resumed)?,
+            agent_command(text, prompt, stands_in)?,
+        ])
+    }
+
     /// A step where the configuration says that steps of this path run.
     fn step(&self, view: &View<'_>, shell: String, path: Option<&str>) -> RunCommand {
         let place = place_of(&self.settings.places, path);
@@ -121,6 +166,7 @@ impl RepoEngine {
             clocks: place.map(|place| place.clocks),
             config: place.map(|place| place.config.clone()),
             sandbox: sandbox.map(|sandbox| self.boxed(view, sandbox)),
+            agent: None,
         }
     }
 
@@ -201,7 +247,9 @@ impl RepoEngine {
 }
 
 /// Puts the prompt into an agent's command.
-fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
+fn agent_command(text: &str, prompt: &str, agent: AgentCommand) -> PortResult<RunCommand> {
+    let label = command_name(text);
+    let text = &text.replace(RESUME, &resumption(&label, agent.resumes.as_ref()));
     let quoted = if prompt.len() > PROMPT_ARG_BYTES_MAX {
         // One argument is limited to 128 KiB on Linux, so the command gets a pointer instead.
         "\"Read the file $GHSWARM_PROMPT_FILE and do what it says.\"".to_owned()
@@ -221,7 +269,6 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
     } else {
         format!("{text} {quoted}")
     };
-    let label = crate::decide::policy::command_name(text);
     Ok(RunCommand {
         label,
         shell,
@@ -230,6 +277,48 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
         clocks: None,
         config: None,
         sandbox: None,
+        agent: Some(Box::new(agent)),
+    })
+}
+
+/// How a program is told to go on with a session.
+fn resumption(program: &str, session: Option<&Session>) -> String {
+    let Some(session) = session else {
+        return String::new();
+    };
+    match program {
+        // A command of its own there: `codex exec {resume} --json …`.
+        "codex" => format!("resume {}", session.id),
+        _ => format!("--resume {}", session.id),
+    }
+}
+
+/// How a command's output reads: in a chain of several programs each speaks its own language.
+fn format_of(said: AgentFormat, program: &str) -> AgentFormat {
+    match (said, program) {
+        (AgentFormat::Text, _) => AgentFormat::Text,
+        (_, "claude") => AgentFormat::ClaudeJson,
+        (_, "codex") => AgentFormat::CodexJson,
+        (said, _) => said,
+    }
+}
+
+/// The session of the last implementing run here, if that was this provider's and can go on.
+fn session_of(view: &View<'_>, provider: &str) -> Option<Session> {
+    let run = last(view, |run| run.key.kind == RunKind::Implement)?;
+    let mut own = run.reports.iter().rev();
+    let report = &own.find(|one| one.provider == provider)?.report;
+    let kind = report.error.as_ref().map(|error| error.kind);
+    let over = matches!(
+        kind,
+        Some(AgentErrorKind::PromptTooLong | AgentErrorKind::LostSession)
+    );
+    let id = report.session.clone().filter(|_| !over)?;
+    // It comes from outside and goes into a shell's line.
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!id.is_empty() && id.len() <= 64 && id.chars().all(plain)).then_some(Session {
+        id,
+        tokens: report.session_tokens,
     })
 }
 
@@ -313,29 +402,66 @@ fn answers(view: &View<'_>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn command(text: &str, prompt: &str) -> PortResult<RunCommand> {
+        agent_command(text, prompt, AgentCommand::default())
+    }
+
     #[test]
     fn the_prompt_is_quoted_where_the_command_wants_it() {
-        let command = agent_command("claude -p {prompt} --model opus", "it's a test").unwrap();
+        let command = command("claude -p {prompt} --model opus", "it's a test").unwrap();
         assert_eq!(command.shell, "claude -p \"it's a test\" --model opus");
         assert_eq!(command.label, "claude");
     }
 
     #[test]
     fn a_command_without_a_place_gets_the_prompt_at_its_end() {
-        let command = agent_command("agent --yes", "do $(it)").unwrap();
+        let command = command("agent --yes", "do $(it)").unwrap();
         assert_eq!(command.shell, "agent --yes 'do $(it)'");
     }
 
     #[test]
     fn a_prompt_on_standard_input_leaves_no_placeholder() {
-        let command = agent_command("codex exec {stdin}", "do it").unwrap();
+        let command = command("codex exec {stdin}", "do it").unwrap();
         assert_eq!(command.shell, "codex exec ");
         assert!(command.prompt_on_stdin);
     }
 
     #[test]
     fn a_prompt_that_fits_no_argument_is_pointed_to() {
-        let command = agent_command("claude -p {prompt}", &"x".repeat(200_000)).unwrap();
+        let command = command("claude -p {prompt}", &"x".repeat(200_000)).unwrap();
         assert!(command.shell.len() < 200 && command.shell.contains("GHSWARM_PROMPT_FILE"));
+    }
+
+    #[test]
+    fn a_session_is_resumed_in_the_words_of_its_program() {
+        let resumed = |text: &str| {
+            let session = Session {
+                id: "0e91ca57".to_owned(),
+                tokens: 0,
+            };
+            let agent = AgentCommand {
+                resumes: Some(session),
+                ..AgentCommand::default()
+            };
+            agent_command(text, "go", agent).unwrap().shell
+        };
+        assert_eq!(
+            resumed("claude {resume} -p {prompt}"),
+            "claude --resume 0e91ca57 -p go"
+        );
+        assert_eq!(
+            resumed("codex exec {resume} --json {prompt}"),
+            "codex exec resume 0e91ca57 --json go"
+        );
+        let fresh = command("codex exec {resume} --json {prompt}", "go").unwrap();
+        assert_eq!(fresh.shell, "codex exec  --json go");
+    }
+
+    #[test]
+    fn in_a_chain_each_program_speaks_its_own_language() {
+        let json = AgentFormat::ClaudeJson;
+        assert_eq!(format_of(json, "codex"), AgentFormat::CodexJson);
+        assert_eq!(format_of(json, "wrapper"), AgentFormat::ClaudeJson);
+        assert_eq!(format_of(AgentFormat::Text, "claude"), AgentFormat::Text);
     }
 }

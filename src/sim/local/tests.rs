@@ -102,6 +102,7 @@ fn spec(kind: RunKind) -> RunSpec {
             clocks: None,
             config: None,
             sandbox: None,
+            agent: None,
         }],
         order: Order::Fallback,
         prompt: None,
@@ -118,6 +119,7 @@ fn spec(kind: RunKind) -> RunSpec {
             completion_grace: second,
             kill_grace: second,
         },
+        allowance: crate::model::money::Allowance::default(),
         agent_box: None,
         head: None,
         lease: Some(RunLease {

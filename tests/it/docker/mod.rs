@@ -90,6 +90,7 @@ impl Home {
                 sandbox: self.sandbox.clone(),
                 owner: self.owner.clone(),
             })),
+            agent: None,
         }
     }
 
@@ -117,6 +118,7 @@ impl Home {
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            allowance: ghswarm::model::money::Allowance::default(),
             agent_box: None,
             lease: None,
             head: None,

@@ -7,6 +7,7 @@ mod claims;
 mod diffs;
 mod gate;
 mod happy;
+mod money;
 mod order;
 mod orders;
 mod pull_requests;

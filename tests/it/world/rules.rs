@@ -8,9 +8,11 @@ use std::time::Duration;
 use ghswarm::decide::Policy;
 use ghswarm::decide::policy::{AgentNames, ApprovalRule};
 use ghswarm::engine::{AgentSettings, GithubAccess, Settings, Target};
+use ghswarm::model::agent_stream::AgentFormat;
 use ghswarm::model::issue::Association;
 use ghswarm::model::labels::LabelNames;
 use ghswarm::model::lease::LeaseMargins;
+use ghswarm::model::money::Budget;
 use ghswarm::model::pr::MergeMethod;
 use ghswarm::model::run::Clocks;
 use ghswarm::model::secrets::Secrets;
@@ -62,6 +64,8 @@ fn policy() -> Policy {
         target_assignee: None,
         branch_prefix: "issue-".to_owned(),
         max_retries: 2,
+        max_transient: 5,
+        budget: Budget::default(),
         max_agent_runs: 20,
         simplify: false,
         setup: false,
@@ -98,6 +102,7 @@ fn agent(command: &str) -> AgentSettings {
         env: BTreeMap::new(),
         env_remove: Vec::new(),
         env_clear: None,
+        format: AgentFormat::ClaudeJson,
         github: GithubAccess::None,
     }
 }
@@ -110,6 +115,7 @@ impl Rules {
             slug: "ann/shop".parse().unwrap(),
             base_branch: None,
             worktree_dir: PathBuf::from(format!("/sim/{host}/shop-worktrees")),
+            transient_patterns: Vec::new(),
             implement: agent("claude"),
             simplify: self.policy.simplify.then(|| agent("codex")),
             review: agent("gemini"),

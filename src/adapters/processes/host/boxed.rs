@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::RunHost;
-use crate::adapters::processes::log;
+use crate::adapters::processes::log::{self, Listener};
 use crate::adapters::processes::scrub::Scrubber;
+use crate::model::agent_stream::Channel;
 use crate::model::run::{Boxed, RunCommand};
 use crate::ports::containers::{AgentJob, Container, ContainerJob, Containers, Sink};
 
@@ -32,7 +33,7 @@ impl RunHost {
         &self,
         index: usize,
         command: &RunCommand,
-        boxed: &Boxed,
+        (boxed, listener): (&Boxed, Option<Listener>),
     ) -> Option<Begun> {
         let containers = self.containers.as_ref()?;
         let job = ContainerJob {
@@ -56,6 +57,11 @@ impl RunHost {
         let output: Sink = Arc::new(move |bytes| {
             let mut scrubber = on_the_way.lock().unwrap_or_else(PoisonError::into_inner);
             log::append(&shared, &scrubber.pass(bytes));
+            if let Some(listener) = &listener {
+                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                // An engine tells both channels in one.
+                listener.feed(Channel::Out, bytes);
+            }
         });
         Some((containers.start(job, output), scrubber))
     }
