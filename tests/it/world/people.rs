@@ -203,6 +203,14 @@ impl World {
             }
         }
         let repo = self.repo.snapshot().unwrap();
+        // What was queued again has its second try now.
+        for check in repo.checks.iter().filter(|check| check.again > 0) {
+            if check.status == "queued" && shas.contains(&check.sha) {
+                self.repo
+                    .set_check(&check.sha, &check.name, "completed", Some("success"))
+                    .unwrap();
+            }
+        }
         for sha in shas {
             if !repo.checks.iter().any(|check| check.sha == sha) {
                 self.repo
