@@ -140,6 +140,9 @@ pub const GIT_SLOW_AFTER: Duration = Duration::from_secs(10);
 /// lease's next renewal, whose look then says how it went.
 pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// A rate limit is waited out for so long at most: GitHub's budgets are by the hour.
+pub const RATE_LIMIT_WAIT_MAX: Duration = Duration::from_secs(3700);
+
 /// Timeouts of one API request.
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whole request; GitHub itself gives up after 10 s, its proxies after 60.
