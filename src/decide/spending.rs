@@ -11,7 +11,7 @@ use crate::model::state::{BlockedReason, IssueState};
 
 use super::signals::ClaimLabel;
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, sandboxes};
 
 /// Why no further agent may start.
 pub(super) enum Stop {
@@ -40,7 +40,10 @@ pub(super) fn settle(view: &View<'_>, state: &mut IssueState) {
     runs.retain(|run| run.key.kind.is_agent() && Some(place(&run.key)) > after);
     runs.sort_by_key(|run| place(&run.key));
     for run in runs {
-        let Some(exit) = ended(run) else { continue };
+        // What never began may begin yet, under the same key.
+        let Some(exit) = ended(run).filter(|exit| !sandboxes::never_began(exit)) else {
+            continue;
+        };
         let open = view.state.open_run.as_ref() == Some(&run.key);
         let reserved = if open {
             state.reserved
@@ -80,6 +83,10 @@ fn cost(run: &RunFacts, exit: &RunExit, reserved: Spent) -> Spent {
 
 /// Reserves what the next run may cost. What the one before cost nobody will ever know by now.
 pub(super) fn reserve(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
+    let open = view.state.open_run.as_ref().and_then(|key| view.run(key));
+    if open.and_then(ended).is_some_and(sandboxes::never_began) {
+        state.reserved = Spent::default();
+    }
     if !state.reserved.is_nothing() {
         state.book(state.reserved);
         let lost = view.state.open_run.as_ref();

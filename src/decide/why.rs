@@ -1,5 +1,7 @@
 //! Why something is done or waited for. `status`, `explain`, logs, comments and tests use this value.
 
+mod words;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -8,6 +10,8 @@ use crate::model::blockers::Blocker;
 use crate::model::ids::{IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::model::run::{RunEnd, RunKey, RunKind};
 use crate::model::state::BlockedReason;
+
+use words::{circle, clock, day};
 
 /// The reason of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -486,23 +490,4 @@ impl fmt::Display for Why {
             Self::Done => f.write_str("done"),
         }
     }
-}
-
-fn day(time: Timestamp) -> impl fmt::Display {
-    time.format("%Y-%m-%d %H:%M UTC")
-}
-
-fn circle(f: &mut fmt::Formatter<'_>, issues: &[IssueNumber]) -> fmt::Result {
-    f.write_str("a dependency cycle: ")?;
-    for issue in issues {
-        write!(f, "#{issue} waits for ")?;
-    }
-    match issues.first() {
-        Some(first) => write!(f, "#{first}"),
-        None => f.write_str("itself"),
-    }
-}
-
-fn clock(time: Timestamp) -> impl fmt::Display {
-    time.format("%H:%M:%S UTC")
 }

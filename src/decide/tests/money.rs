@@ -134,3 +134,23 @@ fn what_another_home_reserved_is_booked_by_the_next_reservation() {
     assert_eq!(state.reserved, spent(50, 0.0));
     assert_eq!(state.settled, Some(theirs));
 }
+
+#[test]
+fn a_run_that_never_began_costs_nothing_and_may_be_booked_later() {
+    let given = in_phase(Phase::Implement)
+        .open_run(
+            RunKind::Implement,
+            Some(ended(RunEnd::SandboxUnavailable, None)),
+        )
+        .worktree()
+        .working()
+        .state(|state| state.reserved = spent(9000, 3.0));
+    let (state, anew) = given.view_of(|view| {
+        let state = view.next_state();
+        let mut anew = state.clone();
+        crate::decide::spending::reserve(view, &mut anew, RunKind::Implement);
+        (state, anew)
+    });
+    assert!(state.spent().is_nothing() && state.settled.is_none());
+    assert!(anew.spent().is_nothing() && anew.reserved.is_nothing());
+}

@@ -20,14 +20,10 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::error::{SimError, SimResult};
 use super::faults::{Fault, Op};
-use super::list::list;
-use super::look::login;
 use super::merge::MergeOrder;
 use super::model::Access;
-use super::prs::PrDraft;
-use super::repo_git::Move;
 use super::world::{Ctx, World};
-use super::{Sim, SimRepo};
+use super::{Sim, SimRepo, list::list, look::login, prs::PrDraft, repo_git::Move};
 
 /// The port, for one user in one repository.
 #[derive(Clone)]
