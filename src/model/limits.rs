@@ -87,6 +87,9 @@ pub const PAGES_MAX: u32 = 200;
 /// Renewal happens at this fraction of the ttl, so that two renewals may fail before it runs out.
 pub const RENEW_PARTS: u32 = 3;
 
+/// The longest time to live of a lease that is believed, in minutes: a day (protocol.md, section 4).
+pub const LEASE_TTL_MIN_MAX: u32 = 1440;
+
 /// A claim by hand lives so long without a renewal, as one of gh-issue-lease does: nobody renews it while
 /// a person thinks. It is the comment that keeps others away for longer.
 pub const HAND_LEASE_TTL: Duration = Duration::from_secs(240 * 60);
