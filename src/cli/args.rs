@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Parser, Subcommand};
 
+use super::completions::CompletionsOptions;
 use super::hooks::HooksOptions;
 use super::lease::LeaseOptions;
+use super::manual::ManOptions;
+use super::unit::ServiceOptions;
 use crate::model::ids::{IssueNumber, PrNumber};
 use crate::model::run::RunKey;
 
@@ -78,6 +81,12 @@ pub enum Command {
     Demo(DemoOptions),
     /// Run a command while no other process of this machine runs one under the same name
     Mutex(MutexOptions),
+    /// Keep the loop running: a systemd user unit on Linux, a launchd agent on macOS
+    Service(ServiceOptions),
+    /// Print completions for a shell
+    Completions(CompletionsOptions),
+    /// Print a man page, or write all of them
+    Man(ManOptions),
 }
 
 /// Options of `cycle`.

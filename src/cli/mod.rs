@@ -4,6 +4,7 @@ mod args;
 mod board;
 mod claim;
 mod clone;
+mod completions;
 mod config;
 mod cycle;
 mod demo;
@@ -17,6 +18,7 @@ mod hooks;
 mod init;
 mod lease;
 mod logs;
+mod manual;
 mod mutex;
 mod output;
 mod remedy;
@@ -29,6 +31,7 @@ mod status;
 pub mod supervise;
 mod token;
 mod tool;
+mod unit;
 mod wiring;
 
 use std::ffi::OsString;
@@ -160,6 +163,9 @@ async fn perform(env: &Env, args: &Args) -> Result<ExitCode, CommandError> {
         Command::Demo(options) => demo::demo(env, options).await,
         Command::Hooks(options) => hooks::hooks(env, options),
         Command::Lease(options) => lease::lease(env, args, options).await,
+        Command::Service(options) => unit::service(env, args, options),
+        Command::Completions(options) => completions::completions(options),
+        Command::Man(options) => manual::man(options),
         Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
     }
 }

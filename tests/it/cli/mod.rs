@@ -7,6 +7,7 @@ mod configuration;
 mod issues;
 mod mutex;
 mod outside;
+mod unit;
 mod usage;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -11,8 +11,26 @@ fn help_needs_no_configuration_and_tells_the_exit_statuses() {
 fn every_command_has_help_that_needs_nothing() {
     let machine = Machine::new();
     let commands = [
-        "cycle", "loop", "run", "explain", "status", "history", "logs", "resume", "init", "config",
-        "doctor", "demo", "mutex",
+        "cycle",
+        "loop",
+        "run",
+        "explain",
+        "status",
+        "history",
+        "logs",
+        "resume",
+        "init",
+        "config",
+        "doctor",
+        "demo",
+        "mutex",
+        "claim",
+        "board",
+        "lease",
+        "hooks",
+        "service",
+        "completions",
+        "man",
     ];
     for command in commands {
         let page = machine.run(&[command, "--help"]);
