@@ -45,6 +45,16 @@ lease-race ROUNDS="50": gh-issue-lease
 gh-issue-lease:
     npm install --silent --no-audit --no-fund --prefix target/gh-issue-lease gh-issue-lease@0.3.0
 
+# The real Claude Code carries an issue to merged, against a stand-in for its API: no account is needed.
+real-claude: claude
+    GHSWARM_CLAUDE="$PWD/target/claude/claude" cargo test --test it e2e::real_claude -- --nocapture
+
+# Install the real Claude Code into target/, out of the package that carries it.
+claude:
+    python3 -m venv target/claude/venv
+    target/claude/venv/bin/pip install --quiet claude-agent-sdk==0.2.189
+    ln -sf "$(find "$PWD/target/claude/venv" -path '*_bundled/claude')" target/claude/claude
+
 # Somebody meddles at every place of a life (at every eighth in the suite).
 interleave:
     GHSWARM_STRIDE=1 cargo test --test it interleave::

@@ -35,6 +35,7 @@ fn job(dir: &tempfile::TempDir) -> ContainerJob {
         index: 0,
         folder: dir.path().join("runs/7/issue-1/run"),
         worktree: dir.path().join("tree"),
+        agent: None,
         dir: PathBuf::new(),
         shell: "true".to_owned(),
         env: BTreeMap::new(),

@@ -1,9 +1,8 @@
 //! Every text that is posted to GitHub, one function each. Pure: values in, Markdown out.
 //!
-//! What others wrote is neutralised before it is quoted; `redact::Redactor` goes over everything last.
+//! What others wrote is neutralised before it is quoted; `model::secrets::Secrets` goes over everything last.
 
 pub mod by_hand;
-pub mod redact;
 
 #[cfg(test)]
 mod tests;
@@ -72,7 +71,7 @@ fn finished(text: &mut String, state: &IssueState) {
         .pr_number
         .map_or_else(String::new, |pr| format!(" — PR #{pr} merged"));
     let _ = writeln!(text, "**Finished.** Session lock released{pr}.\n");
-    let _ = writeln!(text, "- agent runs: {}", state.total_agent_runs);
+    let _ = writeln!(text, "- {}", receipt(state));
     if let Some(sha) = &state.merge_commit_sha {
         let _ = writeln!(text, "- merge commit: {sha}");
     }
@@ -108,7 +107,7 @@ fn progress(text: &mut String, state: &IssueState, claimant: Option<&Claimant>) 
         let at = claimant.at.format("%Y-%m-%d %H:%M:%S UTC");
         let _ = writeln!(text, "- claimed at: {at}");
     }
-    let _ = writeln!(text, "- agent runs: {}", state.total_agent_runs);
+    let _ = writeln!(text, "- {}", receipt(state));
     if let Some(pr) = state.pr_number {
         let _ = writeln!(text, "- pull request: #{pr}");
     }
@@ -126,6 +125,16 @@ fn progress(text: &mut String, state: &IssueState, claimant: Option<&Claimant>) 
             claimant.ttl_minutes
         );
     }
+}
+
+/// What was used so far.
+fn receipt(state: &IssueState) -> String {
+    let runs = format!("agent runs: {}", state.total_agent_runs);
+    let spent = state.spent();
+    if spent.is_nothing() {
+        return runs;
+    }
+    format!("{runs}, {spent}")
 }
 
 fn standing(state: &IssueState) -> String {
@@ -189,8 +198,15 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         }
         BlockedReason::BudgetExhausted => {
             return format!(
-                "To grant more runs: `ghswarm resume {issue} --more-runs 5`. Look at what the runs \
-                 did first: `ghswarm logs {issue}`."
+                "To grant more runs, and the budgets of tokens and dollars once more: `ghswarm resume \
+                 {issue} --more-runs 5`. Look at what the runs did first: `ghswarm logs {issue}`."
+            );
+        }
+        BlockedReason::AgentAuth => {
+            return format!(
+                "Log the agent in as the user that runs ghswarm (`claude`, then `/login`; `codex \
+                 login`), or give it a key with credit in `agents.<phase>.env`. To go on: set the \
+                 idle label, or run `ghswarm resume {issue}`."
             );
         }
         BlockedReason::Clarification => {
@@ -218,7 +234,7 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
             ("Mend the checks or push a fix", false)
         }
         BlockedReason::ReviewFeedback => ("Address the review", false),
-        BlockedReason::MergeQueue => ("Merge it through the queue", false),
+        BlockedReason::MergeQueue => ("See why the queue let it go", false),
         BlockedReason::MergeCiFailed => ("Mend the base branch", false),
         BlockedReason::ByPerson => ("See why the person stopped it", false),
     };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::model::run::RunKind;
 
 const IMPLEMENT: &str = include_str!("../prompts/implement.md");
+const FIX_CI: &str = include_str!("../prompts/fix_ci.md");
 const SIMPLIFY: &str = include_str!("../prompts/simplify.md");
 const REVIEW: &str = include_str!("../prompts/review.md");
 const RULES: &str = include_str!("../prompts/rules.md");
@@ -44,13 +45,42 @@ pub struct PromptFacts {
     pub answers: Vec<String>,
     /// How the last try failed, where it was not the verify steps.
     pub last_failure: Option<String>,
+    /// The red checks that are to be mended, where that is what the run is for.
+    pub ci: Option<CiFacts>,
     /// A random word for the fences around others' text.
     pub fence: String,
+}
+
+/// Checks that are red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CiFacts {
+    /// At which commit.
+    pub sha: String,
+    /// Which.
+    pub checks: Vec<CiCheck>,
+}
+
+/// A red check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CiCheck {
+    /// Its name.
+    pub name: String,
+    /// What the other system says of it.
+    pub description: Option<String>,
+    /// Where to read more.
+    pub url: Option<String>,
+    /// The part of its log that tells most.
+    pub excerpt: Option<String>,
+    /// The file with the whole log, beside the prompt's.
+    pub file: Option<String>,
+    /// Why there is no log.
+    pub no_log: Option<String>,
 }
 
 /// The prompt of an agent run.
 pub fn render(kind: RunKind, facts: &PromptFacts) -> Result<String, String> {
     let template = match kind {
+        RunKind::Implement if facts.ci.is_some() => FIX_CI,
         RunKind::Implement | RunKind::Setup | RunKind::Verify => IMPLEMENT,
         RunKind::Simplify => SIMPLIFY,
         RunKind::Review => REVIEW,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::args::{Args, CycleOptions, LoopOptions};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
-use super::{output, select, wiring};
+use super::{doctor, output, select, wiring};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::locks::Home;
 use crate::config::{Config, RepoConfig};
@@ -80,6 +80,7 @@ struct Opening {
 
 impl Opening {
     async fn open(&self) -> Result<Opened, CommandError> {
+        doctor::agents_are_there(&self.config)?;
         let engine = wiring::open_repository(&self.env, &self.home, &self.config).await?;
         Ok(Opened {
             engine,

@@ -38,7 +38,7 @@ impl Env {
     pub fn secrets(&self) -> impl Iterator<Item = String> + '_ {
         self.0
             .iter()
-            .filter(|(name, _)| crate::comments::redact::names_a_secret(name))
+            .filter(|(name, _)| crate::model::secrets::names_a_secret(name))
             .map(|(_, value)| value.clone())
     }
 }

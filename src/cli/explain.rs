@@ -75,6 +75,7 @@ fn head(standing: &Standing, config: &RepoConfig) {
         )
     };
     line("agent runs", &format!("{}{failed}", standing.runs()));
+    line("spent", &standing.spent_in_words());
     line("priority", standing.priority.as_deref().unwrap_or_default());
     line("labels", &standing.labels.join(", "));
     let lease = match (&standing.holder, standing.lease_until) {

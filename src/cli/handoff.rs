@@ -11,16 +11,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
 use super::environment::Env;
+use super::supervise::Connected;
 use crate::adapters::clock::SystemClock;
 use crate::adapters::git::{CliGit, CliGitSettings, HttpHeader};
 use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::config::RepoConfig;
 use crate::model::ids::{RepoId, RepoSlug};
 use crate::model::lease::Way;
-use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT};
+use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_SILENT_MAX};
 use crate::model::repo::Repository;
 use crate::ports::clock::Clock;
-use crate::ports::github::GitHub;
 
 /// What credential helpers log in with. A supervisor's environment has none of them, since the run's
 /// processes could read it there.
@@ -44,6 +44,9 @@ pub struct Handoff {
     /// Only where the way needs it.
     #[serde(default)]
     git: Option<GitHandoff>,
+    /// Values that do not get into the run's log.
+    #[serde(default)]
+    secrets: Vec<String>,
 }
 
 fn first() -> Way {
@@ -75,7 +78,9 @@ impl Handoff {
         way: Way,
         (git, env): (&CliGitSettings, &Env),
     ) -> Self {
+        let secrets = env.secrets().chain(super::wiring::config_secrets(config));
         Self {
+            secrets: secrets.collect(),
             api_url: config.github.api_url.clone(),
             slug: config.repo.clone(),
             node_id: facts.node_id.clone(),
@@ -123,16 +128,19 @@ impl GitHandoff {
             }),
             local_timeout: GIT_LOCAL_TIMEOUT,
             network_timeout: GIT_NETWORK_TIMEOUT,
+            silence_timeout: GIT_SILENT_MAX,
         }
     }
 }
 
-/// The GitHub of a supervisor, from what was handed over.
-pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHub>>> {
+/// The GitHub of a supervisor, from what was handed over, and the secrets that do not get into its log.
+pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Connected> {
     if handoff == b"{}" {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     let handoff: Handoff = serde_json::from_slice(handoff).context("the handoff is damaged")?;
+    let mut secrets = handoff.secrets;
+    secrets.push(handoff.token.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let token = SecretString::from(handoff.token);
     let settings = GitHubSettings {
@@ -147,7 +155,7 @@ pub fn connect_supervisor(handoff: &[u8]) -> anyhow::Result<Option<Arc<dyn GitHu
     if let Some(git) = handoff.git {
         adapter.push_refs_through(Arc::new(CliGit::new(git.settings(), clock)));
     }
-    Ok(Some(Arc::new(adapter)))
+    Ok((Some(Arc::new(adapter)), secrets))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::adapters::processes::ProcessRuns;
 use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock as _;
 use crate::ports::runs::Runs as _;
 
@@ -52,9 +53,12 @@ pub async fn logs(env: &Env, args: &Args, options: &LogsOptions) -> Result<ExitC
     let Some(newest) = wanted.last() else {
         return Err(nothing(options, &runs, &root));
     };
+    // Logs from before an upgrade may hold some, and so may what becomes one when colours are taken out.
+    let known = env.secrets().chain(wiring::config_secrets(repository));
+    let secrets = Secrets::new(known);
     for run in &wanted {
         let follow = options.follow && run.key == newest.key;
-        print(run, Follow(follow)).await?;
+        print(run, Follow(follow), &secrets).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -136,7 +140,7 @@ fn entry(run: &RunFacts) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Follow(bool);
 
-async fn print(run: &RunFacts, follow: Follow) -> Result<(), CommandError> {
+async fn print(run: &RunFacts, follow: Follow, secrets: &Secrets) -> Result<(), CommandError> {
     let title = format!(
         "==> {} ({}): {} <==",
         run.key,
@@ -160,7 +164,8 @@ async fn print(run: &RunFacts, follow: Follow) -> Result<(), CommandError> {
         while file.read_until(b'\n', &mut line).map_err(failed)? > 0 {
             if line.ends_with(b"\n") || !goes_on {
                 let text = String::from_utf8_lossy(&line);
-                output::data(strip_ansi(&text).trim_end_matches(['\n', '\r']));
+                let text = secrets.redact(&strip_ansi(&text));
+                output::data(text.trim_end_matches(['\n', '\r']));
                 line.clear();
             }
         }

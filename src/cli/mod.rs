@@ -122,31 +122,54 @@ fn run(args: &Args) -> Result<ExitCode, CommandError> {
         .enable_all()
         .build()
         .map_err(|error| CommandError::bug("cannot start the runtime", error))?;
-    runtime.block_on(async {
-        match &args.command {
-            Command::Cycle(options) => cycle::cycle(&env, args, options).await,
-            Command::Loop(options) => cycle::run_loop(&env, args, options).await,
-            Command::Run(options) => run::run(&env, args, options).await,
-            Command::Explain(options) => explain::explain(&env, args, options).await,
-            Command::Status(options) => status::status(&env, args, options).await,
-            Command::History(options) => history::history(&env, args, options),
-            Command::Logs(options) => logs::logs(&env, args, options).await,
-            Command::Resume(options) => resume::resume(&env, args, options).await,
-            Command::Claim(options) => claim::claim(&env, args, options).await,
-            Command::Board(options) => board::board(&env, args, options).await,
-            Command::Init(options) => init::init(&env, args, options),
-            Command::Config(options) => config::config(&env, args, options),
-            Command::Doctor(options) => doctor::doctor(&env, args, options).await,
-            Command::Demo(options) => demo::demo(&env, options).await,
-            Command::Hooks(options) => hooks::hooks(&env, options),
-            Command::Lease(options) => lease::lease(&env, args, options).await,
-            Command::Service(options) => unit::service(&env, args, options),
-            Command::Skills(options) => skills::skills(&env, options),
-            Command::Completions(options) => completions::completions(options),
-            Command::Man(options) => manual::man(options),
-            Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
-        }
-    })
+    let done = runtime.block_on(ended_by_signals(&args.command, perform(&env, args)));
+    // What reads a repository just now may take its time; nobody waits for what it says.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    done
+}
+
+/// A command that is asked to end gives up what it waits for, and so ends the git that it started: a push must not
+/// go on behind the back of whoever stopped it. Runs are their supervisors'.
+async fn ended_by_signals(
+    command: &Command,
+    performed: impl Future<Output = Result<ExitCode, CommandError>>,
+) -> Result<ExitCode, CommandError> {
+    // These have something to say or to clear away first.
+    let serves = matches!(command, Command::Demo(options) if options.serve);
+    if serves || matches!(command, Command::Loop(_) | Command::Board(_)) {
+        return performed.await;
+    }
+    tokio::select! {
+        biased;
+        done = performed => done,
+        signal = signals::wait() => Ok(ExitCode::from(signal?.exit_code())),
+    }
+}
+
+async fn perform(env: &Env, args: &Args) -> Result<ExitCode, CommandError> {
+    match &args.command {
+        Command::Cycle(options) => cycle::cycle(env, args, options).await,
+        Command::Loop(options) => cycle::run_loop(env, args, options).await,
+        Command::Run(options) => run::run(env, args, options).await,
+        Command::Explain(options) => explain::explain(env, args, options).await,
+        Command::Status(options) => status::status(env, args, options).await,
+        Command::History(options) => history::history(env, args, options),
+        Command::Logs(options) => logs::logs(env, args, options).await,
+        Command::Resume(options) => Box::pin(resume::resume(env, args, options)).await,
+        Command::Claim(options) => Box::pin(claim::claim(env, args, options)).await,
+        Command::Board(options) => board::board(env, args, options).await,
+        Command::Init(options) => init::init(env, args, options),
+        Command::Config(options) => config::config(env, args, options),
+        Command::Doctor(options) => doctor::doctor(env, args, options).await,
+        Command::Demo(options) => demo::demo(env, options).await,
+        Command::Hooks(options) => hooks::hooks(env, options),
+        Command::Lease(options) => lease::lease(env, args, options).await,
+        Command::Service(options) => unit::service(env, args, options),
+        Command::Skills(options) => skills::skills(env, options),
+        Command::Completions(options) => completions::completions(options),
+        Command::Man(options) => manual::man(options),
+        Command::Mutex(_) => Err(CommandError::new(Kind::Bug, "`mutex` came too late")),
+    }
 }
 
 /// A hook never stops the work it watches: whatever happens, it ends well.

@@ -46,10 +46,13 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
              --abandoned REASON, --blocked REASON)"
         ),
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
-        Why::Backoff { until } => format!(
+        Why::Backoff { until, .. } | Why::AgentPaused { until, .. } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
             until.format("%H:%M:%S UTC")
         ),
+        Why::DayBudgetSpent { .. } => {
+            "wait for the next day (UTC), or raise `budget` in the configuration".to_owned()
+        }
         Why::LocalTrouble { until, .. } => format!(
             "mend what it names, then skip the wait: ghswarm run {issue} --force; without that it is \
              tried again at {}",
@@ -66,8 +69,19 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
                 .to_owned()
         }
         Why::Quarantined { .. } => "end the processes that are left of the run".to_owned(),
-        Why::ChecksPending { .. } | Why::NoChecksYet { .. } => "wait for the checks".to_owned(),
-        Why::MergeabilityUnknown => "wait for GitHub".to_owned(),
+        Why::ChecksPending { .. } | Why::NoChecksYet { .. } | Why::RerunAsked { .. } => {
+            "wait for the checks".to_owned()
+        }
+        Why::Queued { .. } => "wait for the merge queue".to_owned(),
+        Why::ChecksMissing { .. } => {
+            "see which workflow reports them, or take them off the base's rules".to_owned()
+        }
+        Why::BaseRed { .. } => format!(
+            "mend the base; if this one mends it, comment `/ghswarm merge SHA` on #{issue} with its head"
+        ),
+        Why::RulesUnknown | Why::BaseUnknown | Why::PrLags { .. } | Why::MergeabilityUnknown => {
+            "wait for GitHub".to_owned()
+        }
         Why::Draft { pr } => format!("mark pull request #{pr} as ready for review"),
         Why::ApprovalMissing { pr, sha } => format!(
             "approve pull request #{pr}, or comment `/ghswarm merge {}` on the issue",
@@ -92,6 +106,10 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         | Why::Resumed
         | Why::HeadMoved { .. }
         | Why::Merged { .. }
+        | Why::BranchBehind
+        | Why::JobsFailed { .. }
+        | Why::ChecksRed { .. }
+        | Why::BaseMended
         | Why::ReadyToMerge
         | Why::Done => return None,
     };

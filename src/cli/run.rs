@@ -7,7 +7,7 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::standing::Standing;
 use super::wiring::refused;
-use super::{cycle, output, select};
+use super::{cycle, doctor, output, select};
 use crate::decide::{Order, Why};
 use crate::engine::cycle::Watch as _;
 use crate::engine::step::{Advanced, HowFar};
@@ -23,6 +23,7 @@ pub async fn run(env: &Env, args: &Args, options: &RunOptions) -> Result<ExitCod
         now: options.force,
         ..Order::default()
     };
+    doctor::agents_are_there(&config)?;
     if options.dry_run {
         return dry(&engine, options, &order).await;
     }

@@ -10,6 +10,7 @@ use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, PrNumber, Timestamp};
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseReading;
+use crate::model::money::{Spent, Usd};
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
 
@@ -46,6 +47,10 @@ pub struct Standing {
     pub agent_runs: u32,
     /// How many it may use; `None`: no cap.
     pub agent_runs_max: Option<u32>,
+    /// Tokens that its agents used, as far as they said.
+    pub tokens: u64,
+    /// US dollars that they cost, as far as they said.
+    pub cost_usd: Usd,
     /// Tasks that are ticked.
     pub tasks_done: usize,
     /// All tasks.
@@ -83,7 +88,7 @@ impl Standing {
         let (holder, lease_until) = holder(&view);
         let pr = view.pr();
         let cap = engine.policy.max_agent_runs;
-        let redact = |text: String| engine.settings.redactor.redact(&text);
+        let redact = |text: String| engine.settings.secrets.redact(&text);
         Some(Self {
             repository: engine.settings.alias.clone(),
             issue: view.issue.number,
@@ -101,6 +106,8 @@ impl Standing {
             failed_tries: view.state.iteration,
             agent_runs: view.state.total_agent_runs,
             agent_runs_max: (cap > 0).then(|| cap.saturating_add(view.state.extra_agent_runs)),
+            tokens: view.state.tokens,
+            cost_usd: view.state.cost_usd,
             tasks_done: view.body.tasks.iter().filter(|task| task.done).count(),
             tasks: view.body.tasks.len(),
             priority: engine
@@ -127,6 +134,18 @@ impl Standing {
             Some(max) => format!("{} of {max}", self.agent_runs),
             None => self.agent_runs.to_string(),
         }
+    }
+
+    /// `12,345 tokens, $0.42`; nothing where nobody said.
+    pub fn spent_in_words(&self) -> String {
+        let spent = Spent {
+            tokens: self.tokens,
+            usd: self.cost_usd,
+        };
+        if spent.is_nothing() {
+            return String::new();
+        }
+        spent.to_string()
     }
 
     /// `1 of 2`; nothing where there are no tasks.

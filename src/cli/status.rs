@@ -16,11 +16,12 @@ use crate::engine::RepoEngine;
 use crate::model::limits::STATUS_LOOKS_MAX;
 use crate::ports::Refusal;
 
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "repository",
     "issue",
     "phase",
     "runs",
+    "spent",
     "tasks",
     "holder",
     "PR",
@@ -106,7 +107,7 @@ async fn look(
     Ok(())
 }
 
-fn cells(row: &Standing) -> [String; 9] {
+fn cells(row: &Standing) -> [String; 10] {
     let next = row
         .until
         .map(|until| until.format("%H:%M:%S UTC").to_string());
@@ -120,6 +121,7 @@ fn cells(row: &Standing) -> [String; 9] {
         format!("#{} {}", row.issue, row.title),
         row.phase.name().to_owned(),
         row.runs(),
+        row.spent_in_words(),
         row.tasks_in_words(),
         row.holder.clone().unwrap_or_default(),
         row.pr.map_or_else(String::new, |pr| format!("#{pr}")),
@@ -135,7 +137,7 @@ fn print(env: &Env, seen: &Seen) {
         }
         return;
     }
-    let rows: Vec<[String; 9]> = seen.standings.iter().map(cells).collect();
+    let rows: Vec<[String; 10]> = seen.standings.iter().map(cells).collect();
     // A column in which nothing stands only takes room from the others.
     let used: Vec<usize> = (0..HEADER.len())
         .filter(|column| rows.iter().any(|row| !row[*column].is_empty()))

@@ -14,12 +14,16 @@ use super::wiring;
 use crate::adapters::clock::SystemClock;
 use crate::adapters::processes::{RunHost, become_command, become_supervisor};
 use crate::engine::supervise::{Parts, supervise as run};
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock;
 use crate::ports::github::GitHub;
 
+/// The GitHub of a run, and values that do not get into its log.
+pub type Connected = (Option<Arc<dyn GitHub>>, Vec<String>);
+
 /// Makes the GitHub of a run out of what the starter handed over; `None` if that names none, which is
 /// enough for runs without a lease.
-pub type Connect = dyn Fn(&[u8]) -> anyhow::Result<Option<Arc<dyn GitHub>>>;
+pub type Connect = dyn Fn(&[u8]) -> anyhow::Result<Connected>;
 
 /// Prints why there is no supervisor; the starter quotes the last line.
 #[expect(
@@ -58,13 +62,17 @@ fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
         .build()?;
     runtime.block_on(async {
         let clock = SystemClock;
-        let github = connect(&handoff).context("cannot reach GitHub with what was handed over")?;
+        let (github, mut secrets) =
+            connect(&handoff).context("cannot reach GitHub with what was handed over")?;
         // Before the folder shows a supervisor, which others may signal from then on.
         let signals = (
             signal(SignalKind::terminate())?,
             signal(SignalKind::interrupt())?,
         );
         let host = RunHost::take(folder, Some(exe), clock.now())?;
+        // A variable of this process is its commands' variable, too.
+        secrets.extend(Env::read().secrets());
+        let host = host.with_secrets(Secrets::new(secrets));
         let boxed = host.spec().commands.iter().any(|one| one.sandbox.is_some());
         let host = if boxed {
             host.with_containers(wiring::containers(&Env::read())?)

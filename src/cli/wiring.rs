@@ -21,7 +21,6 @@ use crate::adapters::github::{GitHubAdapter, GitHubSettings};
 use crate::adapters::locks::{self, Home};
 use crate::adapters::memory::FileMemory;
 use crate::adapters::processes::ProcessRuns;
-use crate::comments::redact::{Redactor, names_a_secret};
 use crate::config::{self, AgentConfig, AgentGithub, Config, RepoConfig};
 use crate::engine::probe::remembered_way;
 use crate::engine::{
@@ -30,7 +29,8 @@ use crate::engine::{
 use crate::model::ids::{BranchName, IssueNumber};
 use crate::model::lease::Way;
 use crate::model::repo::Repository;
-use crate::model::sandbox::SandboxOwner;
+use crate::model::sandbox::{Sandbox, SandboxOwner};
+use crate::model::secrets::{Secrets, names_a_secret};
 use crate::ports::clock::Clock;
 use crate::ports::events::Events;
 use crate::ports::git::Git;
@@ -359,7 +359,7 @@ fn with_containers(
     home: &Home,
     (config, facts): (&RepoConfig, &Repository),
 ) -> Result<ProcessRuns, CommandError> {
-    if config.places.iter().all(|place| place.sandbox.is_none()) {
+    if sandboxes(config).next().is_none() {
         return Ok(runs);
     }
     let owner = SandboxOwner {
@@ -374,6 +374,15 @@ fn with_containers(
         tracing::debug!("containers are not tidied up: {error}");
     }
     Ok(runs)
+}
+
+/// Every sandbox of the configuration.
+pub fn sandboxes(config: &RepoConfig) -> impl Iterator<Item = &Sandbox> {
+    let steps = config
+        .places
+        .iter()
+        .filter_map(|place| place.sandbox.as_ref());
+    steps.chain(&config.agents.sandbox)
 }
 
 /// The containers of this machine; the engine is looked for when the first one is wanted.
@@ -399,9 +408,15 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         slug: config.repo.clone(),
         base_branch: config.base_branch.clone(),
         worktree_dir: config.worktree_dir.clone(),
+        transient_patterns: config
+            .transient_error_patterns
+            .iter()
+            .map(|pattern| pattern.as_str().to_owned())
+            .collect(),
         implement: agent(&config.agents.implement),
         simplify: config.agents.simplify.as_ref().map(agent),
         review: agent(&config.agents.review),
+        agent_sandbox: config.agents.sandbox.clone(),
         setup: config.worktree_setup.clone(),
         step_clocks: config.verify_clocks,
         places: config.places.clone(),
@@ -415,12 +430,12 @@ fn settings(env: &Env, home: &Home, config: &RepoConfig, token: &SecretString) -
         host: host_name(),
         pid: std::process::id(),
         owner: home.instance.clone(),
-        redactor: Redactor::new(secrets),
+        secrets: Secrets::new(secrets),
     }
 }
 
 /// Secrets that stand in the configuration itself.
-fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
+pub fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let agents = [Some(&config.agents.implement), Some(&config.agents.review)];
     let agents = agents
         .into_iter()
@@ -429,12 +444,7 @@ fn config_secrets(config: &RepoConfig) -> impl Iterator<Item = String> + '_ {
     let maps: Vec<&BTreeMap<String, String>> = agents
         .map(|agent| &agent.env)
         .chain([&config.env])
-        .chain(
-            config
-                .places
-                .iter()
-                .flat_map(|place| place.sandbox.iter().map(|sandbox| &sandbox.env)),
-        )
+        .chain(sandboxes(config).map(|sandbox| &sandbox.env))
         .collect();
     maps.into_iter()
         .flat_map(BTreeMap::iter)
@@ -449,6 +459,7 @@ fn agent(config: &AgentConfig) -> AgentSettings {
         env: config.env.clone(),
         env_remove: config.env_remove.clone(),
         env_clear: config.env_clear.clone(),
+        format: config.output,
         github: match config.github {
             AgentGithub::None => GithubAccess::None,
             AgentGithub::Inherit => GithubAccess::Inherit,

@@ -1,4 +1,3 @@
-use super::redact::{Redactor, names_a_secret};
 use super::*;
 
 #[test]
@@ -39,20 +38,6 @@ fn only_a_closed_issue_has_a_finished_checkpoint() {
     state.closed = true;
     let text = checkpoint(&repo, IssueNumber(7), &state, None);
     assert!(crate::model::comment::is_finished(&text));
-}
-
-#[test]
-fn secrets_are_taken_out_whole_before_anything_is_cut() {
-    let redactor = Redactor::new([
-        "hunter2-hunter2".to_owned(),
-        "hunter2-hunter2-long".to_owned(),
-    ]);
-    let text = redactor.redact("a hunter2-hunter2-long b ghp_0123456789abcdefghij0123 c");
-    assert_eq!(text, "a [redacted] b [redacted] c");
-    assert_eq!(Redactor::new(["short".to_owned()]).redact("short"), "short");
-    let url = redactor.redact("https://x-access-token:abc@github.com/o/r");
-    assert_eq!(url, "[redacted]github.com/o/r");
-    assert!(names_a_secret("MY_api_key") && !names_a_secret("PATH"));
 }
 
 #[test]

@@ -32,8 +32,8 @@ pub use locate::{NotFound, locate};
 pub use problem::{ConfigProblem, ConfigProblems};
 pub use schema::schema;
 pub use settings::{
-    AgentConfig, AgentGithub, AgentOutput, Agents, Claims, Config, GithubConfig, IssueOrder,
-    LeaseConfig, LogConfig, LogFormat, RepoConfig, Target, Trust,
+    AgentConfig, AgentGithub, Agents, Claims, Config, GithubConfig, IssueOrder, LeaseConfig,
+    LogConfig, LogFormat, RepoConfig, Target, Trust,
 };
 pub use show::{Shown, show};
 pub use tree::Origin;

@@ -28,6 +28,8 @@ impl RepoConfig {
             branch_prefix: self.branch_prefix.clone(),
             max_retries: self.max_retries,
             max_agent_runs: self.issue_max_agent_runs.unwrap_or(0),
+            max_transient: self.transient_max_retries,
+            budget: self.budget,
             simplify: self.agents.simplify.is_some(),
             setup: self.worktree_setup.is_some(),
             approval: self.require_approval,
@@ -35,6 +37,11 @@ impl RepoConfig {
             post_merge_ci: self.post_merge_ci,
             post_merge_grace: self.post_merge_ci_grace,
             ci_start_grace: self.ci_start_grace,
+            ci_fixes_max: if self.auto_fix_ci {
+                self.ci_fix_max_retries
+            } else {
+                0
+            },
             delete_branch: self.delete_branch_on_merge,
             protected_paths: self
                 .protected_paths

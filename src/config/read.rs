@@ -8,17 +8,19 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::problem::Position;
-use super::sandbox::{VERIFY_TIMEOUT, read_places, step_clocks};
+use super::sandbox::{VERIFY_TIMEOUT, read_boxes, read_places, step_clocks};
 use super::settings::{
-    AgentConfig, AgentGithub, AgentOutput, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig,
-    LogConfig, LogFormat, RepoConfig, Target, Trust,
+    AgentConfig, AgentGithub, Agents, Claims, GithubConfig, IssueOrder, LeaseConfig, LogConfig,
+    LogFormat, RepoConfig, Target, Trust,
 };
 use super::tree::{Map, Node, Origin, Value};
 use super::values::{parse_association, parse_switch, parse_time, parse_whole};
 use crate::decide::policy::ApprovalRule;
+use crate::model::agent_stream::AgentFormat;
 use crate::model::ids::{BranchName, IdError, Login};
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::money::{Allowance, Budget, Usd};
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
 
@@ -92,6 +94,16 @@ impl<'a> Reader<'a> {
             .unwrap_or_default()
     }
 
+    pub(super) fn whole(self, key: &str) -> u64 {
+        parse_whole(self.get(key))
+            .and_then(|n| u64::try_from(n).ok())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn number(self, key: &str) -> f64 {
+        self.text(key).parse().unwrap_or_default()
+    }
+
     pub(super) fn time(self, key: &str) -> Duration {
         parse_time(self.get(key)).unwrap_or_default()
     }
@@ -160,6 +172,7 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         transient_error_patterns: read_patterns(all),
         transient_max_retries: all.count("transient_max_retries"),
         max_retries: all.count("max_retries"),
+        budget: read_budget(all.at("budget")),
         issue_max_agent_runs: Some(all.count("issue_max_agent_runs")).filter(|cap| *cap > 0),
         max_parallel_issues: all.count("max_parallel_issues"),
         order: read_order(all),
@@ -278,11 +291,25 @@ fn read_trust(trust: Reader<'_>) -> Trust {
     }
 }
 
+fn read_budget(budget: Reader<'_>) -> Budget {
+    let (tokens, usd) = (budget.at("tokens"), budget.at("usd"));
+    let of = |key: &str| Allowance {
+        tokens: tokens.whole(key),
+        usd: Usd::from_dollars(usd.number(key)),
+    };
+    Budget {
+        run: of("run"),
+        issue: of("issue"),
+        day: of("day"),
+    }
+}
+
 fn read_agents(agents: Reader<'_>) -> Agents {
     Agents {
         implement: read_agent(agents.at("implement")),
         review: read_agent(agents.at("review")),
         simplify: agents.there("simplify").map(read_agent),
+        sandbox: read_boxes("agents.sandbox", agents.at("sandbox")),
     }
 }
 
@@ -292,9 +319,9 @@ fn read_agent(agent: Reader<'_>) -> AgentConfig {
         _ => AgentGithub::None,
     };
     let output = match agent.text("output").as_str() {
-        "claude-json" => AgentOutput::ClaudeJson,
-        "codex-json" => AgentOutput::CodexJson,
-        _ => AgentOutput::Text,
+        "claude-json" => AgentFormat::ClaudeJson,
+        "codex-json" => AgentFormat::CodexJson,
+        _ => AgentFormat::Text,
     };
 
     let env_clear = agent.get("env_clear");

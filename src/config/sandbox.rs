@@ -1,4 +1,4 @@
-//! `verify`: where steps run. Typed values, and sense across the keys of one sandbox.
+//! `verify` and `agents.sandbox`: where steps and agents run. Typed values, and sense across the keys of one sandbox.
 
 use std::path::{Component, PathBuf};
 use std::time::Duration;
@@ -56,9 +56,14 @@ fn read_place(path: Option<String>, entry: Reader<'_>) -> StepPlace {
     StepPlace {
         path,
         clocks: step_clocks(timeout.unwrap_or(VERIFY_TIMEOUT)),
-        sandbox: (keys.text("driver") == "docker").then(|| read_sandbox(&config, keys)),
+        sandbox: read_boxes(&config, keys),
         config,
     }
+}
+
+/// The containers that a sandbox names; `None`: the host.
+pub(super) fn read_boxes(config: &str, keys: Reader<'_>) -> Option<Sandbox> {
+    (keys.text("driver") == "docker").then(|| read_sandbox(config, keys))
 }
 
 fn read_sandbox(config: &str, keys: Reader<'_>) -> Sandbox {
@@ -107,48 +112,76 @@ fn nano(cpus: f64) -> Option<u64> {
 }
 
 /// Sense across the keys of each sandbox.
-pub(super) fn check_sandboxes(verify: &Node, problems: &mut Problems) {
+pub(super) fn check_sandboxes(all: Reader<'_>, problems: &mut Problems) {
+    let verify = all.get("verify");
     let entries = verify.list().unwrap_or(std::slice::from_ref(verify));
     for entry in entries {
         let keys = Reader::of(entry).at("sandbox");
-        check_image(keys, problems);
-        for dir in keys.get("isolate_dirs").list().unwrap_or_default() {
-            let path = plain(&dir.scalar().unwrap_or_default());
-            let whole = path.as_os_str().is_empty();
-            if whole || path.starts_with(".git") {
-                let what = if whole {
-                    "the worktree itself"
-                } else {
-                    "git's own folder"
-                };
-                let message = format!("`verify.sandbox.isolate_dirs` names {what}");
-                let hint = "name directories that are made again in each container, like `.venv`";
-                problems.add(dir.at, Fault::new(message).hint(hint));
-            }
-        }
-        for name in keys.get("env_passthrough").list().unwrap_or_default() {
-            if name.text().is_some_and(|name| TOKENS.contains(&name)) {
-                let message =
-                    "`verify.sandbox.env_passthrough` names a GitHub token, which no step gets";
-                problems.add(name.at, Fault::new(message).hint("remove it"));
-            }
+        check_sandbox(("verify.sandbox", "steps"), keys, problems);
+    }
+    let agents = all.at("agents");
+    let keys = agents.at("sandbox");
+    check_sandbox(("agents.sandbox", "agents"), keys, problems);
+    if keys.text("driver") == "docker" {
+        for phase in ["implement", "review", "simplify"] {
+            check_agent_in_box(phase, agents.at(phase), problems);
         }
     }
 }
 
-fn check_image(keys: Reader<'_>, problems: &mut Problems) {
+/// Of the host's environment and logins a container has nothing that an agent's own keys could keep.
+fn check_agent_in_box(phase: &str, agent: Reader<'_>, problems: &mut Problems) {
+    let github = agent.get("github");
+    if agent.text("github") == "inherit" {
+        let message =
+            format!("`agents.{phase}.github: inherit` does nothing: agents run in containers");
+        let hint = "remove it, or the `driver` of `agents.sandbox`";
+        problems.add(github.at, Fault::new(message).hint(hint));
+    }
+}
+
+fn check_sandbox((name, who): (&str, &str), keys: Reader<'_>, problems: &mut Problems) {
+    check_image((name, who), keys, problems);
+    for dir in keys.get("isolate_dirs").list().unwrap_or_default() {
+        let path = plain(&dir.scalar().unwrap_or_default());
+        let whole = path.as_os_str().is_empty();
+        if whole || path.starts_with(".git") {
+            let what = if whole {
+                "the worktree itself"
+            } else {
+                "git's own folder"
+            };
+            let message = format!("`{name}.isolate_dirs` names {what}");
+            let hint = "name directories that are made again in each container, like `.venv`";
+            problems.add(dir.at, Fault::new(message).hint(hint));
+        }
+    }
+    for passed in keys.get("env_passthrough").list().unwrap_or_default() {
+        if passed.text().is_some_and(|name| TOKENS.contains(&name)) {
+            let who = if who == "agents" { "agent" } else { "step" };
+            let message =
+                format!("`{name}.env_passthrough` names a GitHub token, which no {who} gets");
+            problems.add(passed.at, Fault::new(message).hint("remove it"));
+        }
+    }
+}
+
+fn check_image((name, who): (&str, &str), keys: Reader<'_>, problems: &mut Problems) {
     let (driver, image) = (keys.get("driver"), keys.get("image"));
     let named = image.text().is_some_and(|name| !name.trim().is_empty());
     match keys.text("driver").as_str() {
         "docker" if !named => problems.add(
             driver.at,
-            Fault::new("`verify.sandbox.driver: docker` needs `verify.sandbox.image`")
-                .hint("name an image that has what the steps need: `image: rust:1`"),
+            Fault::new(format!("`{name}.driver: docker` needs `{name}.image`")).hint(format!(
+                "name an image that has what the {who} need: `image: rust:1`"
+            )),
         ),
         "none" if named && image.origin != Origin::Default => problems.add(
             image.at,
-            Fault::new("`verify.sandbox.image` is not used: its steps run on the host")
-                .hint("add `driver: docker`, or remove it"),
+            Fault::new(format!(
+                "`{name}.image` is not used: its {who} run on the host"
+            ))
+            .hint("add `driver: docker`, or remove it"),
         ),
         _ => {}
     }

@@ -37,7 +37,8 @@ pub(super) fn check_sense(node: &Node, problems: &mut Problems) {
     check_lease_ttl(all.at("lease"), problems);
     check_labels(all, problems);
     check_target(all, problems);
-    check_sandboxes(all.get("verify"), problems);
+    check_sandboxes(all, problems);
+    check_budget(all, problems);
     for phase in ["implement", "review", "simplify"] {
         let agent = all.at("agents").at(phase);
         check_kill_grace(all, phase, problems);
@@ -99,6 +100,33 @@ fn check_target(all: Reader<'_>, problems: &mut Problems) {
         let message = format!("no issue with the label `{}` is worked on", label.shown());
         let fault = Fault::new(message).hint("remove it from `target.labels`");
         problems.add(label.at, fault);
+    }
+}
+
+/// A budget that nothing is ever held against would be taken for one.
+fn check_budget(all: Reader<'_>, problems: &mut Problems) {
+    let phases = ["implement", "review", "simplify"];
+    let agents = phases.iter().filter_map(|p| all.at("agents").there(p));
+    if agents
+        .into_iter()
+        .any(|agent| agent.text("output") != "text")
+    {
+        return;
+    }
+    for unit in ["tokens", "usd"] {
+        let of = all.at("budget").at(unit);
+        for key in ["run", "issue", "day"]
+            .iter()
+            .filter(|key| of.number(key) > 0.0)
+        {
+            let message =
+                format!("`budget.{unit}.{key}` has no effect: no agent says what it costs");
+            let fault = Fault::new(message).hint(
+                "let the agents print JSON (`claude -p --output-format stream-json --verbose`, \
+                 `codex exec --json`) and set `output: claude-json` or `codex-json` for them",
+            );
+            problems.add(of.get(key).at, fault);
+        }
     }
 }
 

@@ -8,13 +8,15 @@ use regex::Regex;
 
 use super::show::Shown;
 use crate::decide::policy::ApprovalRule;
+use crate::model::agent_stream::AgentFormat;
 use crate::model::ids::{BranchName, Login, RepoSlug};
 use crate::model::issue::Association;
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::money::Budget;
 use crate::model::pr::MergeMethod;
 use crate::model::run::Clocks;
-use crate::model::sandbox::StepPlace;
+use crate::model::sandbox::{Sandbox, StepPlace};
 
 /// One configuration file, checked.
 #[derive(Debug, Clone)]
@@ -111,6 +113,8 @@ pub struct RepoConfig {
     pub transient_max_retries: u32,
     /// Tries at one phase.
     pub max_retries: u32,
+    /// What agents may cost.
+    pub budget: Budget,
     /// Agent runs an issue may use; `None`: no cap.
     pub issue_max_agent_runs: Option<u32>,
     /// Agents at work on the repository at once, 1 or more.
@@ -211,6 +215,8 @@ pub struct Agents {
     pub review: AgentConfig,
     /// Makes the change smaller; `None` skips the phase.
     pub simplify: Option<AgentConfig>,
+    /// The containers that they run in; `None`: they run on the host.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// One coding agent.
@@ -229,7 +235,7 @@ pub struct AgentConfig {
     /// What it may do on GitHub.
     pub github: AgentGithub,
     /// How its output reads.
-    pub output: AgentOutput,
+    pub output: AgentFormat,
 }
 
 /// What an agent may do on GitHub.
@@ -239,17 +245,6 @@ pub enum AgentGithub {
     None,
     /// What the user may.
     Inherit,
-}
-
-/// How an agent's output reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AgentOutput {
-    /// As text.
-    Text,
-    /// The JSON lines of Claude Code.
-    ClaudeJson,
-    /// The JSON lines of Codex.
-    CodexJson,
 }
 
 /// How GitHub is reached.

@@ -333,8 +333,8 @@ pub(super) fn check_command(text: &str) -> Result<(), Fault> {
     }
 }
 
-/// What stands for the prompt in an agent's command.
-const PLACEHOLDERS: [&str; 3] = ["prompt", "prompt_file", "stdin"];
+/// What stands for the prompt in an agent's command, and for the session it goes on with.
+const PLACEHOLDERS: [&str; 4] = ["prompt", "prompt_file", "stdin", "resume"];
 
 /// A word in braces, but for those of the shell (`${X}`) and of git (`@{upstream}`).
 static BRACED: LazyLock<Option<Regex>> =

@@ -6,6 +6,7 @@ use crate::model::body::{ParsedBody, StateBlock, parse};
 use crate::model::comment::Checkpoint;
 use crate::model::ids::{BranchName, RefName};
 use crate::model::issue::Issue;
+use crate::model::money::Spent;
 use crate::model::phase::Phase;
 use crate::model::pr::{PrState, PullRequest};
 use crate::model::state::IssueState;
@@ -97,6 +98,8 @@ impl Evidence<'_> {
         let ahead = |copy: &IssueState| {
             block.rev == copy.rev.saturating_add(1)
                 && block.extra_agent_runs == copy.extra_agent_runs
+                && block.granted_at == copy.granted_at
+                && block.limited_runs <= copy.limited_runs.saturating_add(1)
         };
         block.belongs_to(self.seen.repo.id, self.issue.number)
             && copy.is_some_and(ahead)
@@ -122,6 +125,8 @@ impl Evidence<'_> {
         let mut state = IssueState {
             branch_name: self.believed_branch(block),
             extra_agent_runs: 0,
+            limited_runs: 0,
+            granted_at: Spent::default(),
             open_run: None,
             asked_in: None,
             head_sha: None,

@@ -88,7 +88,12 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     state.resumed_at = Some(view.now);
     let more = view.seen.order.more_runs;
     state.extra_agent_runs = state.extra_agent_runs.saturating_add(more);
+    if more > 0 {
+        state.granted_at = state.spent();
+    }
     state.open_run = None;
+    state.last_failure = None;
+    state.wait_reason = None;
     start_again(&mut state, blocked, view.now);
     accept_mended(view, &mut state);
     // `blocked` in it alone would keep the issue blocked for ever.
@@ -108,18 +113,19 @@ fn accept_mended(view: &View<'_>, state: &mut IssueState) {
 /// Starts the counter again that this reason is about.
 fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
     match blocked {
-        BlockedReason::AgentFailed => state.iteration = 0,
+        BlockedReason::AgentFailed => (state.iteration, state.transient_retries) = (0, 0),
         BlockedReason::ReviewFailed => state.review_rounds = 0,
         BlockedReason::VerifyFailed => {
+            state.failed_verify = None;
             state.iteration = 0;
             state.review_rounds = 0;
         }
         BlockedReason::Clarification => {
             state.next_action = state.asked_in.take().unwrap_or(Phase::Implement);
         }
-        BlockedReason::NoChecks | BlockedReason::CiFailed | BlockedReason::CiUnclear => {
-            state.head_since = Some(now);
-        }
+        BlockedReason::NoChecks | BlockedReason::CiUnclear => state.head_since = Some(now),
+        BlockedReason::MergeQueue => state.queued_sha = None,
+        BlockedReason::CiFailed => mend_again(state, now),
         // No counter of its own: the same step is tried again.
         BlockedReason::SpecMissing
         | BlockedReason::VerifyInvalid
@@ -138,12 +144,21 @@ fn start_again(state: &mut IssueState, blocked: BlockedReason, now: Timestamp) {
         | BlockedReason::PrClosed
         | BlockedReason::MergeConflict
         | BlockedReason::ReviewFeedback
-        | BlockedReason::MergeQueue
         | BlockedReason::MergeRefused
         | BlockedReason::MergeCiFailed
         | BlockedReason::BudgetExhausted
+        | BlockedReason::AgentAuth
         | BlockedReason::ByPerson => {}
     }
+}
+
+/// Everything that is done about red checks may be done once more.
+fn mend_again(state: &mut IssueState, now: Timestamp) {
+    state.head_since = Some(now);
+    state.ci_fix_retries = 0;
+    state.ci_fix_sha = None;
+    state.rerun_sha = None;
+    state.rerun_at = None;
 }
 
 /// The answer goes onto the issue before the state goes on: an agent that starts without it would ask

@@ -175,6 +175,8 @@ fn snapshot(
         slot_owners_known: false,
         leads: leads.clone(),
         trouble: None,
+        rules: None,
+        base_checks: None,
         order: Order::default(),
     }
 }

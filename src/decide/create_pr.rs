@@ -7,9 +7,12 @@ use crate::model::state::BlockedReason;
 
 use super::effect::Effect;
 use super::view::View;
-use super::{Decision, Why, diff, runs, unverified};
+use super::{Decision, Why, diff, runs, unverified, wait_ci};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
+    if let Some(pr) = view.pr().filter(|pr| was_closed(view, pr)) {
+        return wait_ci::closed(view, pr);
+    }
     let open = view.pr().filter(|pr| pr.state == PrState::Open);
     if let Some(decision) = open.and_then(|pr| assign(view, pr)) {
         return decision;
@@ -44,6 +47,11 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         );
     }
     push(view, tree)
+}
+
+/// Was the pull request that the state knows of closed while an agent was at work on its branch?
+fn was_closed(view: &View<'_>, pr: &PullRequest) -> bool {
+    pr.state == PrState::Closed && view.state.pr_number == Some(pr.number)
 }
 
 /// A crash after the pull request was opened leaves it without the assignee of its issue. Only in this
@@ -105,6 +113,7 @@ fn watch(view: &View<'_>) -> Decision {
         state.head_sha = Some(pr.head_sha.clone());
     }
     state.head_since = Some(view.now);
+    state.ci_fix_sha = None;
     state.busy_owner = None;
     state.busy_since = None;
     state.next_action = Phase::WaitCi;

@@ -1,12 +1,14 @@
 //! What a push must not carry. Everybody who reads the repository can fetch what was pushed, to whatever
-//! ref and however soon it is taken out again, so every commit counts and not only the last one.
+//! ref and however soon it is taken out again, so every commit counts and not only the last one. It is looked
+//! at before the agents that read the work are paid, and once more before the push.
 
 use crate::model::closing::closings;
 use crate::model::comment::head;
 use crate::model::ids::Sha;
 use crate::model::limits::{PUSHED_FILE_BYTES_MAX, REFUSED_NAMED_MAX, REFUSED_SHOWN_BYTES};
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret};
 use crate::model::paths::holds_secrets;
+use crate::model::phase::Phase;
 use crate::model::pr::MergeMethod;
 use crate::model::state::BlockedReason;
 
@@ -16,19 +18,16 @@ use super::view::View;
 /// Blocks with all that must not be pushed, and how to get it out of the branch.
 pub(super) fn refuse(view: &View<'_>) -> Option<Decision> {
     let files = files(view);
+    let secrets = secrets(view);
     let words = words(view);
-    if files.is_empty() && words.is_empty() {
-        return None;
-    }
+    let all = || files.iter().chain(&secrets).chain(&words);
+    all().next()?;
     let ways: Vec<String> = way_out_of_files(view, &files)
         .into_iter()
+        .chain(way_out_of_secrets(view, &secrets))
         .chain(way_out_of_words(view, &words))
         .collect();
-    let named: Vec<&str> = files
-        .iter()
-        .chain(&words)
-        .map(|o| o.what.as_str())
-        .collect();
+    let named: Vec<&str> = all().map(|offence| offence.what.as_str()).collect();
     let more = named.len().saturating_sub(REFUSED_NAMED_MAX);
     let more = if more == 0 {
         String::new()
@@ -40,9 +39,23 @@ pub(super) fn refuse(view: &View<'_>) -> Option<Decision> {
     Some(view.block(BlockedReason::DiffRefused, detail))
 }
 
-/// Does a commit hold a file that must not leave this machine, not even to save the work?
+/// Does a commit hold what must not leave this machine, not even to save the work?
 pub(super) fn holds_what_stays_here(view: &View<'_>) -> bool {
-    !files(view).is_empty()
+    !files(view).is_empty() || !secrets(view).is_empty()
+}
+
+impl View<'_> {
+    /// Does the next decision depend on what the commits bring along? Besides, nothing of them is saved unseen.
+    pub fn looks_at_diff(&self) -> bool {
+        match self.phase() {
+            Phase::CreatePr => true,
+            Phase::Start | Phase::Implement | Phase::Simplify | Phase::AiReview => {
+                self.live_run().is_none()
+                    && self.worktree().is_some_and(|tree| tree.differs_from_base)
+            }
+            Phase::WaitCi | Phase::VerifyMerge | Phase::Done | Phase::WaitForClarification => false,
+        }
+    }
 }
 
 /// Something in a commit that must not be pushed.
@@ -89,6 +102,26 @@ fn refusal_of(view: &View<'_>, change: &OutgoingChange) -> Option<String> {
     })
 }
 
+/// What looks like a secret, or is one that this machine knows, oldest commit first.
+fn secrets<'a>(view: &View<'a>) -> Vec<Offence<'a>> {
+    let found = view.seen.outgoing.iter().flat_map(|commit| {
+        let offence = |secret: &OutgoingSecret| {
+            let place = match &secret.path {
+                Some(path) => format!("`{}`", shown(path)),
+                None => "its message".to_owned(),
+            };
+            let (at, line, kind) = (commit.sha.short(), secret.line, secret.kind);
+            let what = format!("commit {at} brings along {kind}: line {line} of {place}");
+            Offence {
+                commit: &commit.sha,
+                what,
+            }
+        };
+        commit.secrets.iter().map(offence).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
 /// Messages that close an issue which is not the one that is worked on. A squash has our words instead of theirs.
 fn words<'a>(view: &View<'a>) -> Vec<Offence<'a>> {
     match view.policy.merge_method {
@@ -119,6 +152,17 @@ fn way_out_of_files(view: &View<'_>, files: &[Offence<'_>]) -> Option<String> {
         "A later commit does not take a file out of the history. In {}: `git reset --soft {first}^`, for \
          each of these files that `git status` still names `git restore --staged --worktree FILE`, \
          then `git commit`.",
+        place(view)
+    ))
+}
+
+/// There is no key that lets one through: whoever could set it for a fixture could for a token, too.
+fn way_out_of_secrets(view: &View<'_>, secrets: &[Offence<'_>]) -> Option<String> {
+    let first = secrets.first()?.commit.short();
+    Some(format!(
+        "A secret that is alive should be replaced where it is valid. In {}: `git reset --soft {first}^`, take it \
+         out of the file, `git add` that, then `git commit` with a message without it. No key of the \
+         configuration allows it; a made-up token of a test passes when it is put together from two parts.",
         place(view)
     ))
 }

@@ -41,6 +41,10 @@ pub enum Effect {
     MarkSetUp,
     /// Start a run. *Done* when its folder has a supervisor. *Twice*: the folder's exclusive create.
     StartRun(RunPlan),
+    /// Bring the worktree to where a run's box is, which goes then. *Done* when the box is gone. *Refused*
+    /// where the worktree is not what the box was made of, or the box is not what git leaves; it stays.
+    /// *Answer lost*: the box is there still. *Twice*: the same files again, or nothing is there.
+    TakeBox(RunKey),
     /// Ask a run's supervisor to end it. Idempotent.
     StopRun(RunKey),
     /// Kill what a dead supervisor left. Idempotent.
@@ -81,6 +85,40 @@ pub enum Effect {
         pr: PrNumber,
         /// The head that was looked at.
         head: Sha,
+    },
+    /// Put it into the base's merge queue. *Refused* when the head moved. *Answer lost*: the next look shows it
+    /// there. *Twice*: GitHub refuses.
+    Enqueue {
+        /// Which.
+        pr: PrNumber,
+        /// Its node id.
+        node_id: String,
+        /// The head that was looked at.
+        head: Sha,
+    },
+    /// Have GitHub merge the base into the pull request's branch. *Done* when its head moved. *Refused* when
+    /// it has moved already. *Answer lost*: the next look sees the head. *Twice*: the expected head.
+    UpdateBranch {
+        /// Which.
+        pr: PrNumber,
+        /// The head that was looked at.
+        head: Sha,
+        /// A state to write before, where this is the one try.
+        noting: Option<Box<StateWrite>>,
+    },
+    /// Have GitHub Actions run the failed jobs again. The state says so before it is asked, so it is *done* once
+    /// for each head, at most: a crash in between, a refusal or a lost answer cost the second try, no more.
+    RerunJobs {
+        /// The state that says so.
+        noting: Box<StateWrite>,
+        /// The workflow runs.
+        runs: Vec<u64>,
+    },
+    /// Move the worktree's branch forward to what was pushed to it elsewhere. *Done* when its head is that
+    /// commit. *Refused* where that would lose something. *Twice*: nothing to move.
+    FollowBranch {
+        /// Which.
+        branch: BranchName,
     },
     /// Delete remote refs that still point where we left them: branch and saved work.
     DeleteRefs(Vec<(RefName, Sha)>),
@@ -234,15 +272,20 @@ impl Effect {
             | Self::OpenPr { .. }
             | Self::AssignPr(_)
             | Self::Merge { .. }
+            | Self::Enqueue { .. }
+            | Self::UpdateBranch { .. }
+            | Self::RerunJobs { .. }
             | Self::DeleteRefs(_)
             | Self::CloseIssue(_) => true,
             Self::DropClaim
             | Self::MakeWorktree(_)
             | Self::MarkSetUp
             | Self::StartRun(_)
+            | Self::TakeBox(_)
             | Self::StopRun(_)
             | Self::SweepRuns
             | Self::CommitWork { .. }
+            | Self::FollowBranch { .. }
             | Self::RemoveWorktree { .. } => false,
         }
     }
@@ -262,6 +305,7 @@ impl Effect {
             Self::MakeWorktree(_) => "make worktree",
             Self::MarkSetUp => "mark worktree set up",
             Self::StartRun(_) => "start run",
+            Self::TakeBox(_) => "take over the box",
             Self::StopRun(_) => "stop run",
             Self::SweepRuns => "sweep strays",
             Self::CommitWork { .. } => "commit work",
@@ -270,6 +314,10 @@ impl Effect {
             Self::OpenPr { .. } => "open pull request",
             Self::AssignPr(_) => "assign pull request",
             Self::Merge { .. } => "merge",
+            Self::Enqueue { .. } => "enqueue",
+            Self::UpdateBranch { .. } => "update branch",
+            Self::RerunJobs { .. } => "rerun failed jobs",
+            Self::FollowBranch { .. } => "follow branch",
             Self::DeleteRefs(_) => "delete refs",
             Self::RemoveWorktree { .. } => "remove worktree",
             Self::CloseIssue(_) => "close issue",

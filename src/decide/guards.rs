@@ -95,7 +95,7 @@ const GUARDS: &[(Guard, Check)] = &[
     ),
 ];
 
-const fn guard(name: &'static str, asks: &'static str) -> Guard {
+pub(super) const fn guard(name: &'static str, asks: &'static str) -> Guard {
     Guard { name, asks }
 }
 
@@ -124,20 +124,27 @@ pub fn explain(
         Ok(mut view) => {
             // A guard that has to write says why, not that it needs a claim for that.
             view.as_if_claimed = true;
-            GUARDS
-                .iter()
-                .map(|(guard, check)| GuardReport {
-                    guard: *guard,
-                    stops: check(&view).map(|decision| in_full(&decision)),
-                })
-                .collect()
+            let guards = GUARDS.iter().map(|(guard, check)| GuardReport {
+                guard: *guard,
+                stops: check(&view).map(|decision| in_full(&decision)),
+            });
+            guards.chain(gate_reports(&view)).collect()
         }
     };
     (reports, super::decide(seen, policy, now))
 }
 
+/// The rules of the merge gate, where it is what the issue waits at.
+fn gate_reports(view: &View<'_>) -> Vec<GuardReport> {
+    let open = view.pr().filter(|pr| pr.state == PrState::Open);
+    match open {
+        Some(pr) if view.phase() == Phase::WaitCi => super::merge_gate::reports(view, pr),
+        Some(_) | None => Vec::new(),
+    }
+}
+
 /// The reason; of a decision to block, with the words that people would read then.
-fn in_full(decision: &Decision) -> Why {
+pub(super) fn in_full(decision: &Decision) -> Why {
     if let Decision::Do(effect, Why::Blocking { reason }) = decision
         && let Effect::WriteState(write) = &**effect
     {
@@ -390,7 +397,8 @@ fn spec(view: &View<'_>) -> Option<Decision> {
 fn backoff(view: &View<'_>) -> Option<Decision> {
     let until = view.state.wait_until?;
     let waiting = view.now < until && !view.seen.order.now;
-    let wait = Decision::wait_until(until, Why::Backoff { until });
+    let what = view.state.wait_reason.clone();
+    let wait = Decision::wait_until(until, Why::Backoff { until, what });
     // Nobody needs the lease, or the slot, for a wait.
     let rest = || match view.live_run() {
         Some(_) => wait.clone(),

@@ -8,7 +8,7 @@ use crate::model::state::BlockedReason;
 use super::runs::{self, Progress};
 use super::steps::{self, Verified};
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, ci_red};
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     if view.phase() == Phase::Start && !view.body.tasks.is_empty() && view.open_tasks().is_empty() {
@@ -39,17 +39,13 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
             ),
         );
     }
+    if let Some(decision) = ci_red::unchanged(view, &tree.head) {
+        return decision;
+    }
     match steps::verify(view, run) {
         Verified::Yes => {}
         Verified::NotYet(decision) => return decision,
-        Verified::No(detail) => {
-            return runs::retry(
-                view,
-                RunKind::Implement,
-                BlockedReason::VerifyFailed,
-                &detail,
-            );
-        }
+        Verified::No(failed) => return runs::verify_failed(view, &failed),
     }
     if let Some(decision) = view.before_run() {
         return decision;
@@ -61,7 +57,10 @@ fn collect(view: &View<'_>, run: &RunFacts) -> Decision {
 fn advance(view: &View<'_>, run: &RunFacts, head: &Sha) -> Decision {
     let mut state = view.next_state();
     state.iteration = 0;
+    state.transient_retries = 0;
+    state.last_failure = None;
     state.pending_questions = None;
+    state.failed_verify = None;
     state.head_sha = Some(head.clone());
     if view.has_verify_steps() {
         state.verified_sha = Some(head.clone());

@@ -7,7 +7,7 @@ use crate::model::issue::Comment;
 use crate::model::lease::LeaseReading;
 use crate::model::pr::PrState;
 
-use super::view::View;
+use super::view::{ClaimView, View};
 
 /// The words that end the locks before them where a line begins with them, whoever of those that count
 /// writes them: a release, and the reclaim of a stale one. Other tools that follow the protocol write the
@@ -109,6 +109,19 @@ impl<'a> View<'a> {
             let mine = author.is_some_and(|author| author.login == *self.operator());
             mine && marker.lock.claim.as_ref() == Some(ours)
         })
+    }
+
+    /// Is our claim lost for good: to another claim, or, where no lease is left to tell, because our own
+    /// marker was ended? Without the second question a claim that was taken over would come back to life
+    /// once the one that displaced it is released.
+    pub fn is_displaced(&self) -> bool {
+        match self.claim {
+            ClaimView::Lost => true,
+            ClaimView::WithoutLease => self
+                .own_marker()
+                .is_some_and(|marker| marker.standing == MarkerStanding::Over),
+            ClaimView::None | ClaimView::Ours(_) => false,
+        }
     }
 
     /// A rival that placed its marker before ours. Both sides work this out for themselves, so what the

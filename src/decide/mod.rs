@@ -3,27 +3,33 @@
 //! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
+mod approval;
 mod believe;
 mod blocked;
 pub mod board;
 pub mod checks;
+mod ci_red;
 mod create_pr;
 mod dependencies;
 mod diff;
 mod done;
 pub mod effect;
+mod failures;
+mod fingerprint;
 mod gate;
 mod guards;
 pub mod holding;
 mod implement;
 pub mod leases;
 pub mod markers;
+mod merge_gate;
 pub mod policy;
 mod review;
 mod runs;
 mod sandboxes;
 mod signals;
 pub mod snapshot;
+pub mod spending;
 mod state;
 mod steps;
 mod untrusted;

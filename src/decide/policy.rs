@@ -7,6 +7,7 @@ use crate::model::ids::{BranchName, IssueNumber, Login, RefName};
 use crate::model::issue::Association;
 use crate::model::labels::LabelNames;
 use crate::model::lease::LeaseMargins;
+use crate::model::money::Budget;
 use crate::model::paths::PathPattern;
 use crate::model::pr::MergeMethod;
 
@@ -68,6 +69,10 @@ pub struct Policy {
     pub max_retries: u32,
     /// Agent runs an issue may use in all; 0 = no cap.
     pub max_agent_runs: u32,
+    /// Tries again after failures of the agent's server or network, in a row.
+    pub max_transient: u32,
+    /// What agents may cost.
+    pub budget: Budget,
     /// Is a `simplify` agent configured?
     pub simplify: bool,
     /// Is `worktree_setup` configured?
@@ -82,6 +87,8 @@ pub struct Policy {
     pub post_merge_grace: Duration,
     /// How long a head may stand without any check.
     pub ci_start_grace: Duration,
+    /// Fixes of red checks by an agent, an issue; 0: none, a person mends them.
+    pub ci_fixes_max: u32,
     /// Is the branch deleted after the merge?
     pub delete_branch: bool,
     /// Paths that no diff may touch.

@@ -1,11 +1,12 @@
 //! `simplify` and `ai_review`: a second and a third pair of eyes, each with a fresh context.
 
 use crate::model::phase::Phase;
-use crate::model::run::{RunFacts, RunKind};
+use crate::model::run::{RunFacts, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
+use super::diff;
 use super::runs::{self, Progress};
-use super::steps::{self, Verified};
+use super::steps::{self, FailedSteps, Verified};
 use super::view::View;
 use super::{Decision, Why};
 
@@ -27,10 +28,21 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
             },
         );
     }
+    // What a person has to take out of the commits is not read for money first, and read again afterwards.
+    if let Some(decision) = not_begun(view, kind).then(|| diff::refuse(view)).flatten() {
+        return decision;
+    }
     match runs::drive(view, kind) {
         Progress::Not(decision) => decision,
         Progress::Succeeded(run) => collect(view, run, kind),
     }
+}
+
+/// Has nothing of the phase's run been paid yet?
+fn not_begun(view: &View<'_>, kind: RunKind) -> bool {
+    let open = view.state.open_run.as_ref().filter(|key| key.kind == kind);
+    let run = open.and_then(|key| view.run(key));
+    run.is_none_or(|run| run.status == RunStatus::Reserved)
 }
 
 fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
@@ -46,7 +58,7 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
         match steps::verify(view, run) {
             Verified::Yes => {}
             Verified::NotYet(decision) => return decision,
-            Verified::No(detail) => return send_back(view, BlockedReason::VerifyFailed, &detail),
+            Verified::No(failed) => return verify_failed(view, &failed),
         }
     }
     let wants_changes = run
@@ -56,15 +68,18 @@ fn collect(view: &View<'_>, run: &RunFacts, kind: RunKind) -> Decision {
     if kind == RunKind::Review && wants_changes {
         return send_back(
             view,
-            BlockedReason::ReviewFailed,
-            "the reviewer asks for changes",
+            view.next_state(),
+            (BlockedReason::ReviewFailed, "the reviewer asks for changes"),
         );
     }
     let mut state = view.next_state();
     state.iteration = 0;
+    state.transient_retries = 0;
+    state.last_failure = None;
     state.pending_questions = None;
     state.head_sha = Some(tree.head.clone());
     if changed && view.has_verify_steps() {
+        state.failed_verify = None;
         state.verified_sha = Some(tree.head.clone());
     }
     pass(view, state, kind)
@@ -89,10 +104,23 @@ fn pass(view: &View<'_>, mut state: IssueState, kind: RunKind) -> Decision {
     view.write(state, why)
 }
 
-/// Back to implement, a limited number of times: the reviewer asks for changes, or broke something.
-fn send_back(view: &View<'_>, reason: BlockedReason, detail: &str) -> Decision {
-    let rounds = view.state.review_rounds.saturating_add(1);
+/// The reviewer broke something.
+fn verify_failed(view: &View<'_>, failed: &FailedSteps) -> Decision {
+    if let Some(decision) = runs::same_failure(view, failed) {
+        return decision;
+    }
     let mut state = view.next_state();
+    state.failed_verify = Some(failed.fingerprint.clone());
+    send_back(view, state, (BlockedReason::VerifyFailed, &failed.detail))
+}
+
+/// Back to implement, a limited number of times: the reviewer asks for changes, or broke something.
+fn send_back(
+    view: &View<'_>,
+    mut state: IssueState,
+    (reason, detail): (BlockedReason, &str),
+) -> Decision {
+    let rounds = view.state.review_rounds.saturating_add(1);
     state.review_rounds = rounds;
     if rounds > view.policy.max_retries {
         let detail = format!("after {rounds} rounds of review: {detail}");

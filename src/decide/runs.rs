@@ -1,14 +1,15 @@
 //! What the agent phases share: reserve an attempt, start its run, collect what it left.
 
+use crate::model::ids::Sha;
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
 use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
 use super::effect::{Effect, RunPlan, WorktreePlan};
-use super::sandboxes;
+use super::steps::FailedSteps;
 use super::view::View;
-use super::{Decision, Why, steps};
+use super::{Decision, Why, diff, failures, sandboxes, spending, steps};
 
 /// How far the phase's run is.
 pub(super) enum Progress<'a> {
@@ -29,12 +30,24 @@ pub(super) fn drive<'a>(view: &View<'a>, kind: RunKind) -> Progress<'a> {
     match &run.status {
         RunStatus::Reserved => Progress::Not(start_or_reserve(view, &key)),
         RunStatus::Running { since, frozen } => Progress::Not(going(&key, *since, *frozen)),
-        RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
-        RunStatus::Ended(exit) => {
-            let detail = failure_text(run, exit);
-            Progress::Not(retry(view, kind, BlockedReason::AgentFailed, &detail))
+        // Nothing of it ran: it is begun again, and costs nothing.
+        RunStatus::Ended(exit) if sandboxes::never_began(exit) => {
+            let wait = sandboxes::missing(view);
+            Progress::Not(wait.unwrap_or_else(|| start_or_reserve(view, &key)))
         }
+        // However it ended: what it did is in its box and nowhere else.
+        RunStatus::Ended(_) if holds_work(view, run) => {
+            let what = "bring the agent's work out of its box";
+            Progress::Not(Decision::act(Effect::TakeBox(key), Why::Next { what }))
+        }
+        RunStatus::Ended(exit) if exit.success() => Progress::Succeeded(run),
+        RunStatus::Ended(exit) => Progress::Not(failures::after(view, kind, run, exit)),
     }
+}
+
+/// Has the run a box, and is there a worktree to take its work to?
+fn holds_work(view: &View<'_>, run: &RunFacts) -> bool {
+    run.agent_box.is_some() && view.worktree().is_some()
 }
 
 pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: bool) -> Decision {
@@ -47,20 +60,40 @@ pub(super) fn going(key: &RunKey, since: crate::model::ids::Timestamp, frozen: b
 
 /// Reserves an attempt: the counters go up before the run, so a crash can only over-count.
 fn reserve(view: &View<'_>, kind: RunKind) -> Decision {
-    if let Some(decision) = over_budget(view) {
-        return decision;
-    }
-    if let Some(decision) = prepare(view, kind) {
+    reserve_for(view, kind, None, |_| Why::Next {
+        what: "reserve a run",
+    })
+}
+
+/// The same for a purpose, which `note` enters into the state. The run begins at `head`, if one is given: what
+/// others pushed to the branch is in the worktree before an agent builds on it.
+pub(super) fn reserve_for(
+    view: &View<'_>,
+    kind: RunKind,
+    head: Option<&Sha>,
+    note: impl FnOnce(&mut IssueState) -> Why,
+) -> Decision {
+    let decision = spending::exhausted(view)
+        .or_else(|| prepare(view, kind))
+        .or_else(|| head.and_then(|head| follow(view, head)));
+    if let Some(decision) = decision {
         return decision;
     }
     let mut state = view.next_state();
+    let why = note(&mut state);
     reserve_into(view, &mut state, kind);
-    view.write(
-        state,
-        Why::Next {
-            what: "reserve a run",
-        },
-    )
+    view.write(state, why)
+}
+
+/// Brings the worktree's branch to a head that was pushed from elsewhere.
+fn follow(view: &View<'_>, head: &Sha) -> Option<Decision> {
+    let tree = view.worktree()?;
+    let lacks = tree.head != *head && view.seen.remote_contained == Some(false);
+    lacks.then(|| {
+        let branch = view.branch.clone();
+        let sha = head.clone();
+        Decision::act(Effect::FollowBranch { branch }, Why::HeadMoved { sha })
+    })
 }
 
 /// A run without a folder: under its own claim it is started under the same number, under a new one
@@ -101,7 +134,7 @@ pub(super) fn start(view: &View<'_>, key: &RunKey) -> Decision {
 
 /// Everything that must stand before money is spent: claim and slot, signals, worktree, set-up.
 pub(super) fn prepare(view: &View<'_>, kind: RunKind) -> Option<Decision> {
-    if let Some(decision) = sandboxes::missing(view) {
+    if let Some(decision) = sandboxes::missing(view).or_else(|| failures::paused(view, kind)) {
         return Some(decision);
     }
     if let Some(decision) = view.before_run() {
@@ -135,24 +168,6 @@ pub(super) fn worktree(view: &View<'_>) -> Option<Decision> {
     ))
 }
 
-/// The cap is the backstop against an issue that is subtly impossible.
-fn over_budget(view: &View<'_>) -> Option<Decision> {
-    let cap = view.policy.max_agent_runs;
-    if cap == 0 {
-        return None;
-    }
-    let cap = cap.saturating_add(view.state.extra_agent_runs);
-    (view.state.total_agent_runs >= cap).then(|| {
-        view.block(
-            BlockedReason::BudgetExhausted,
-            format!(
-                "{} agent runs were used of {cap} (`issue_max_agent_runs`)",
-                view.state.total_agent_runs
-            ),
-        )
-    })
-}
-
 /// Writes the reservation of the next run of `kind` into `state`. Steps have an attempt too, and cost
 /// nothing.
 pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKind) {
@@ -164,7 +179,10 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     } else {
         1
     };
-    if kind.is_agent() {
+    state.wait_until = None;
+    state.wait_reason = None;
+    spending::reserve(view, state, kind);
+    if kind.is_agent() && !replaces_nothing(view, kind) {
         state.total_agent_runs = state.total_agent_runs.saturating_add(1);
         state.last_agent = Some(agent_name(view, kind).to_owned());
     }
@@ -185,12 +203,25 @@ pub(super) fn reserve_into(view: &View<'_>, state: &mut IssueState, kind: RunKin
     state.busy_since = Some(view.now);
 }
 
+/// Is this instead of a run that was counted and never began?
+fn replaces_nothing(view: &View<'_>, kind: RunKind) -> bool {
+    let open = view.state.open_run.as_ref();
+    let run = open
+        .filter(|key| key.kind == kind)
+        .and_then(|key| view.run(key));
+    run.is_some_and(
+        |run| matches!(&run.status, RunStatus::Ended(exit) if sandboxes::never_began(exit)),
+    )
+}
+
 /// Moves on to the next agent phase, its run reserved in the same write where the budget allows.
 pub(super) fn advance_to(view: &View<'_>, mut state: IssueState, kind: RunKind) -> IssueState {
-    let cap = view.policy.max_agent_runs;
     state.open_run = None;
-    let allowed = cap == 0 || state.total_agent_runs < cap.saturating_add(state.extra_agent_runs);
-    if allowed {
+    // The phase begins with saying what is wrong with the commits, and pays nobody for reading them.
+    let reads = matches!(kind, RunKind::Simplify | RunKind::Review);
+    let refused = reads && diff::refuse(view).is_some();
+    let paused = view.seen.local.paused.contains_key(&kind);
+    if !refused && !paused && spending::stop(view, &state).is_none() {
         reserve_into(view, &mut state, kind);
     } else {
         state.next_action = match kind {
@@ -209,20 +240,62 @@ pub(super) fn retry(
     reason: BlockedReason,
     detail: &str,
 ) -> Decision {
+    retry_from(view, view.next_state(), kind, (reason, detail))
+}
+
+/// The verify steps failed: the agent tries again, unless it has seen this very failure before.
+pub(super) fn verify_failed(view: &View<'_>, failed: &FailedSteps) -> Decision {
+    if let Some(decision) = same_failure(view, failed) {
+        return decision;
+    }
+    let mut state = view.next_state();
+    state.failed_verify = Some(failed.fingerprint.clone());
+    let why = (BlockedReason::VerifyFailed, failed.detail.as_str());
+    retry_from(view, state, RunKind::Implement, why)
+}
+
+/// Blocks if the verify steps failed like this the last time, too. Each failure leads to an agent's attempt, so
+/// one was in between: a further one would be paid for nothing.
+pub(super) fn same_failure(view: &View<'_>, failed: &FailedSteps) -> Option<Decision> {
+    let same = view.state.failed_verify.as_ref() == Some(&failed.fingerprint);
+    same.then(|| {
+        let mut state = view.next_state();
+        state.iteration = view.state.iteration.saturating_add(1);
+        let detail = format!(
+            "{}; the same failure came twice, and the agent's attempt in between did not change it",
+            failed.detail
+        );
+        let reason = BlockedReason::VerifyFailed;
+        view.mark_blocked(&mut state, reason, detail);
+        view.write(state, Why::Blocking { reason })
+    })
+}
+
+fn retry_from(
+    view: &View<'_>,
+    mut state: IssueState,
+    kind: RunKind,
+    (reason, detail): (BlockedReason, &str),
+) -> Decision {
     // A run that was stopped on a person's order did not fail.
     let stopped = view.run_end() == RunEnd::Stopped;
     let tries = view.state.iteration.saturating_add(u32::from(!stopped));
-    let mut state = view.next_state();
     state.iteration = tries;
-    if tries > view.policy.max_retries {
-        let detail = format!("after {tries} tries: {detail}");
+    let alike = !stopped && failures::repeats(view, &mut state, (reason, detail));
+    if tries > view.policy.max_retries || alike {
+        let again = if alike {
+            ", the last two of which failed alike"
+        } else {
+            ""
+        };
+        let detail = format!("after {tries} tries{again}: {detail}");
         view.mark_blocked(&mut state, reason, detail);
         return view.write(state, Why::Blocking { reason });
     }
     if let Some(decision) = view.before_run() {
         return decision;
     }
-    if let Some(decision) = over_budget(view) {
+    if let Some(decision) = spending::exhausted(view) {
         return decision;
     }
     let end = view.run_end();
@@ -290,7 +363,7 @@ fn save(view: &View<'_>) -> Option<Decision> {
     if !tree.differs_from_base || expected.as_ref() == Some(&tree.head) {
         return None;
     }
-    if super::diff::holds_what_stays_here(view) {
+    if diff::holds_what_stays_here(view) {
         return None;
     }
     let effect = Effect::SaveWork {
@@ -334,7 +407,10 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
             "exited with status 127: is the program there? See `agents.{}.command`",
             run.key.kind
         ),
-        (RunEnd::Exited, Some(code), _) => format!("exited with status {code}"),
+        (RunEnd::Exited, Some(code), _) => match complaint(run) {
+            Some(words) => format!("exited with status {code}: {words}"),
+            None => format!("exited with status {code}"),
+        },
         (RunEnd::Exited, None, Some(signal)) => format!("was killed by signal {signal}"),
         (RunEnd::Exited, None, None) => "ended without a status".to_owned(),
         (RunEnd::StartupTimeout, ..) => "printed nothing after its start".to_owned(),
@@ -343,6 +419,7 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         (RunEnd::NotStarted, ..) => "could not be started".to_owned(),
         (RunEnd::OutOfMemory, ..) => "ran out of memory".to_owned(),
         (RunEnd::SandboxUnavailable, ..) => "had no container to run in".to_owned(),
+        (RunEnd::OverBudget, ..) => "was ended since its budget was used up".to_owned(),
         (RunEnd::LeaseLost, ..) => "was ended since the lease was lost".to_owned(),
         (RunEnd::Stopped, ..) => "was stopped".to_owned(),
         (RunEnd::SupervisorDied, ..) => "was cut off (its supervisor died)".to_owned(),
@@ -352,6 +429,12 @@ pub(super) fn failure_text(run: &RunFacts, exit: &RunExit) -> String {
         Some(note) => format!("{} `{}` {how}: {note}", run.key.kind, run.label),
         None => format!("{} `{}` {how}", run.key.kind, run.label),
     }
+}
+
+/// What the last of its agents says of its own failure, on one line.
+fn complaint(run: &RunFacts) -> Option<&str> {
+    let error = run.reports.last()?.report.error.as_ref()?;
+    error.words.lines().next().filter(|line| !line.is_empty())
 }
 
 /// The agent whose name the busy label carries.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::model::blockers::WaitsOn;
+use crate::model::checks::CommitChecks;
 use crate::model::ids::{BranchName, IssueNumber, Login, RefName, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::local::LocalFacts;
 use crate::model::look::Look;
 use crate::model::outgoing::OutgoingCommit;
 use crate::model::repo::{Permission, Repository};
+use crate::model::rules::BaseRules;
 use crate::model::state::BlockedReason;
 
 use super::{Decision, Why};
@@ -42,6 +44,10 @@ pub struct Snapshot {
     pub leads: BTreeMap<IssueNumber, bool>,
     /// What it waits for; asked only where `View::may_be_held_back` says that it matters.
     pub waits_on: WaitsOn,
+    /// What the base asks of pull requests; asked where `Why::RulesUnknown` is the answer without.
+    pub rules: Option<BaseRules>,
+    /// Checks of the base's tip; asked where `Why::BaseUnknown` is the answer without.
+    pub base_checks: Option<CommitChecks>,
     /// What fails here, as this home remembers: again and again, or so that a wait runs.
     pub trouble: Option<Trouble>,
     /// What a person asked for on the command line.

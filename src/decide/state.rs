@@ -68,6 +68,7 @@ impl View<'_> {
     /// The next state to write: everything as it is, the book-keeping done.
     pub(super) fn next_state(&self) -> IssueState {
         let mut state = self.state.clone();
+        super::spending::settle(self, &mut state);
         state.v = 1;
         state.rev = state.rev.saturating_add(1);
         state.repo_id = Some(self.seen.repo.id);

@@ -8,7 +8,7 @@ use crate::model::state::BlockedReason;
 use super::effect::Effect;
 use super::runs::{failure_text, going, start};
 use super::view::View;
-use super::{Decision, Why, sandboxes};
+use super::{Decision, Why, fingerprint, sandboxes};
 
 /// How such a run stands.
 enum Standing<'a> {
@@ -35,7 +35,10 @@ fn standing<'a>(view: &View<'a>, first: &RunKey) -> Standing<'a> {
             Some((_, RunStatus::Running { since, frozen })) => {
                 return Standing::Going(going(&key, *since, *frozen));
             }
-            Some((_, RunStatus::Ended(exit))) if exit.success() => return Standing::Succeeded,
+            Some((run, RunStatus::Ended(exit))) if exit.success() => match moved(view, run) {
+                None => return Standing::Succeeded,
+                Some(how) => last = how,
+            },
             // Nothing of it ran, since there was no container for it.
             Some((_, RunStatus::Ended(exit))) if sandboxes::never_began(exit) => {
                 return Standing::Next(key);
@@ -50,6 +53,17 @@ fn standing<'a>(view: &View<'a>, first: &RunKey) -> Standing<'a> {
     Standing::CutOff(format!(
         "{last}, {times} times in a row, without saying anything about the work"
     ))
+}
+
+/// A verify run whose commits, or a person's, came in between judged another head than the one that stands
+/// there: it says nothing about this one. `None`: it judged what is there.
+fn moved(view: &View<'_>, run: &RunFacts) -> Option<String> {
+    let (judged, tree) = (run.head.as_ref()?, view.worktree()?);
+    let moved = run.key.kind == RunKind::Verify && *judged != tree.head;
+    moved.then(|| {
+        let (label, from, to) = (&run.label, judged.short(), tree.head.short());
+        format!("the branch moved from {from} to {to} while `{label}` ran, which must not commit anything")
+    })
 }
 
 /// Prepares a new worktree.
@@ -83,8 +97,16 @@ pub(super) enum Verified {
     Yes,
     /// They have to be started or waited for, or cannot be run here.
     NotYet(Decision),
-    /// They failed; this is how, for people.
-    No(String),
+    /// They failed.
+    No(FailedSteps),
+}
+
+/// How verify steps failed.
+pub(super) struct FailedSteps {
+    /// For people.
+    pub detail: String,
+    /// The same for the same failure.
+    pub fingerprint: String,
 }
 
 /// The key of the verify run that belongs to a run's attempt.
@@ -114,13 +136,13 @@ pub(super) fn wait_for(run: &RunFacts) -> Option<Decision> {
 /// Carries the verify run of this key, or the repetition of it that counts.
 pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
     match standing(view, key) {
-        Standing::Next(key) => {
-            let start = || start_steps(view, &key);
-            Verified::NotYet(view.before_run().unwrap_or_else(start))
-        }
+        Standing::Next(key) => Verified::NotYet(start_steps(view, &key)),
         Standing::Going(decision) => Verified::NotYet(decision),
         Standing::Succeeded => Verified::Yes,
-        Standing::Failed(run, exit) => Verified::No(failure_text(run, exit)),
+        Standing::Failed(run, exit) => Verified::No(FailedSteps {
+            detail: failure_text(run, exit),
+            fingerprint: fingerprint::of(run, exit),
+        }),
         // Another agent run would change nothing about it.
         Standing::CutOff(detail) => {
             Verified::NotYet(view.block(BlockedReason::VerifyFailed, detail))
@@ -128,6 +150,8 @@ pub(super) fn verify_under(view: &View<'_>, key: &RunKey) -> Verified {
     }
 }
 
+/// Containers come before the claim: one taken for steps that find none would be given back at once, and
+/// taken again.
 fn start_steps(view: &View<'_>, key: &RunKey) -> Decision {
     sandboxes::missing(view)
         .or_else(|| view.before_run())

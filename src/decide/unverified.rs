@@ -3,7 +3,6 @@
 
 use crate::model::local::Worktree;
 use crate::model::run::RunKind;
-use crate::model::state::BlockedReason;
 
 use super::runs;
 use super::steps::{self, Verified};
@@ -51,6 +50,7 @@ fn verify(view: &View<'_>, tree: &Worktree) -> Decision {
         Verified::Yes => {
             let mut state = view.next_state();
             state.verified_sha = Some(tree.head.clone());
+            state.failed_verify = None;
             state.open_run = None;
             let (kind, end) = (RunKind::Verify, view.run_end());
             view.write(
@@ -62,12 +62,7 @@ fn verify(view: &View<'_>, tree: &Worktree) -> Decision {
                 },
             )
         }
-        Verified::No(detail) => runs::retry(
-            view,
-            RunKind::Implement,
-            BlockedReason::VerifyFailed,
-            &detail,
-        ),
+        Verified::No(failed) => runs::verify_failed(view, &failed),
     }
 }
 

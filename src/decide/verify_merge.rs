@@ -38,7 +38,8 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return finish(view);
     }
     let checks = view.seen.look.merge_checks.as_ref();
-    match checks.filter(|checks| checks.sha == commit).map(judge) {
+    let judged = checks.filter(|checks| checks.sha == commit);
+    match judged.map(|checks| judge(checks, &[])) {
         None => rest(view, Decision::wait(Why::NoChecksYet { sha: commit })),
         Some(verdict) => by_verdict(view, verdict, commit, at),
     }
@@ -47,7 +48,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
 fn by_verdict(view: &View<'_>, verdict: Verdict, commit: Sha, at: Timestamp) -> Decision {
     let (reason, detail) = match verdict {
         Verdict::Green => return finish(view),
-        Verdict::NoneYet | Verdict::NothingRan => return no_checks(view, commit, at),
+        Verdict::NoneYet | Verdict::NothingRan | Verdict::Missing(_) => {
+            return no_checks(view, commit, at);
+        }
         Verdict::Pending { done, total } => {
             let sha = commit;
             let why = Why::ChecksPending { done, total, sha };
@@ -79,6 +82,7 @@ fn note(view: &View<'_>, commit: &Sha, at: Timestamp) -> Decision {
     state.next_action = Phase::VerifyMerge;
     state.merge_commit_sha = Some(commit.clone());
     state.merged_at = Some(at);
+    state.ci_fix_retries = 0;
     state.open_run = None;
     state.busy_owner = None;
     state.busy_since = None;

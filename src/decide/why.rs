@@ -1,5 +1,7 @@
 //! Why something is done or waited for. `status`, `explain`, logs, comments and tests use this value.
 
+mod words;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -8,6 +10,8 @@ use crate::model::blockers::Blocker;
 use crate::model::ids::{IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::model::run::{RunEnd, RunKey, RunKind};
 use crate::model::state::BlockedReason;
+
+use words::{circle, clock, day};
 
 /// The reason of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -111,6 +115,22 @@ pub enum Why {
     Backoff {
         /// Until when.
         until: Timestamp,
+        /// What it waits out, where that is known.
+        what: Option<String>,
+    },
+    /// Every agent of a phase waits for the end of its usage limit.
+    AgentPaused {
+        /// Which agent.
+        kind: RunKind,
+        /// Until the first of them is over.
+        until: Timestamp,
+    },
+    /// What agents may cost in a day on this machine is spent.
+    DayBudgetSpent {
+        /// The next day.
+        until: Timestamp,
+        /// Of how much.
+        words: String,
     },
     /// It failed here, and is left alone for a while before the next try.
     LocalTrouble {
@@ -152,6 +172,39 @@ pub enum Why {
     /// No check appeared yet.
     NoChecksYet {
         /// At which commit.
+        sha: Sha,
+    },
+    /// Required checks did not begin, and nothing else runs.
+    ChecksMissing {
+        /// Which.
+        names: Vec<String>,
+        /// At which commit.
+        sha: Sha,
+    },
+    /// What the base asks for has not been read.
+    RulesUnknown,
+    /// How the base's tip stands has not been read.
+    BaseUnknown,
+    /// The base branch is red.
+    BaseRed {
+        /// The red checks.
+        names: Vec<String>,
+        /// Its tip.
+        sha: Sha,
+    },
+    /// The failed jobs are to run again, and GitHub shows no sign of it yet.
+    RerunAsked {
+        /// At which commit.
+        sha: Sha,
+    },
+    /// It is in the merge queue.
+    Queued {
+        /// Its place, from 1.
+        position: u64,
+    },
+    /// GitHub shows the pull request at a head that its branch has left.
+    PrLags {
+        /// That head.
         sha: Sha,
     },
     /// GitHub has not computed whether it merges.
@@ -233,6 +286,22 @@ pub enum Why {
         /// The commit.
         sha: Sha,
     },
+    /// The rules ask for a branch that contains its base.
+    BranchBehind,
+    /// Jobs failed, for the first time at this head.
+    JobsFailed {
+        /// At which commit.
+        sha: Sha,
+    },
+    /// The agent is to mend red checks.
+    ChecksRed {
+        /// Which.
+        names: Vec<String>,
+        /// At which commit.
+        sha: Sha,
+    },
+    /// What made the checks red was mended on the base.
+    BaseMended,
     /// Everything is green and approved.
     ReadyToMerge,
     /// It is over.
@@ -320,7 +389,21 @@ impl fmt::Display for Why {
                 day(*since)
             ),
             Self::BusyLabel { label } => write!(f, "`{label}` stands without a lease"),
-            Self::Backoff { until } => write!(f, "waiting until {}", clock(*until)),
+            Self::Backoff { until, what } => {
+                write!(f, "waiting until {}", clock(*until))?;
+                match what {
+                    Some(what) => write!(f, ": {what}"),
+                    None => Ok(()),
+                }
+            }
+            Self::AgentPaused { kind, until } => write!(
+                f,
+                "every {kind} agent is at its usage limit until {}",
+                day(*until)
+            ),
+            Self::DayBudgetSpent { until, words } => {
+                write!(f, "{words}; it goes on at {}", day(*until))
+            }
             Self::LocalTrouble { until, times, text } => {
                 let until = clock(*until);
                 match times {
@@ -341,6 +424,38 @@ impl fmt::Display for Why {
                 write!(f, "{done} of {total} checks done at {}", sha.short())
             }
             Self::NoChecksYet { sha } => write!(f, "no check yet at {}", sha.short()),
+            Self::ChecksMissing { names, sha } => {
+                let names = names.join(", ");
+                write!(
+                    f,
+                    "required checks have not begun at {}: {names}",
+                    sha.short()
+                )
+            }
+            Self::RulesUnknown => f.write_str("the base's rules have to be read"),
+            Self::BaseUnknown => f.write_str("the base's checks have to be read"),
+            Self::BaseRed { names, sha } => {
+                write!(
+                    f,
+                    "the base is red at {}: {}",
+                    sha.short(),
+                    names.join(", ")
+                )
+            }
+            Self::RerunAsked { sha } => {
+                write!(f, "the failed jobs run again at {}", sha.short())
+            }
+            Self::Queued { position } => {
+                write!(f, "in the merge queue, place {position}")
+            }
+            Self::PrLags { sha } => {
+                write!(f, "GitHub still shows the pull request at {}", sha.short())
+            }
+            Self::JobsFailed { sha } => write!(f, "jobs failed at {}", sha.short()),
+            Self::ChecksRed { names, sha } => {
+                write!(f, "red at {}: {}", sha.short(), names.join(", "))
+            }
+            Self::BaseMended => f.write_str("the base is mended"),
             Self::MergeabilityUnknown => f.write_str("GitHub computes whether it merges"),
             Self::Draft { pr } => write!(f, "pull request #{pr} is a draft"),
             Self::ApprovalMissing { pr, sha } => {
@@ -370,27 +485,9 @@ impl fmt::Display for Why {
             Self::Resumed => f.write_str("resumed"),
             Self::HeadMoved { sha } => write!(f, "the branch moved to {}", sha.short()),
             Self::Merged { sha } => write!(f, "merged as {}", sha.short()),
+            Self::BranchBehind => f.write_str("its branch is behind the base"),
             Self::ReadyToMerge => f.write_str("green and approved"),
             Self::Done => f.write_str("done"),
         }
     }
-}
-
-fn day(time: Timestamp) -> impl fmt::Display {
-    time.format("%Y-%m-%d %H:%M UTC")
-}
-
-fn circle(f: &mut fmt::Formatter<'_>, issues: &[IssueNumber]) -> fmt::Result {
-    f.write_str("a dependency cycle: ")?;
-    for issue in issues {
-        write!(f, "#{issue} waits for ")?;
-    }
-    match issues.first() {
-        Some(first) => write!(f, "#{first}"),
-        None => f.write_str("itself"),
-    }
-}
-
-fn clock(time: Timestamp) -> impl fmt::Display {
-    time.format("%H:%M:%S UTC")
 }

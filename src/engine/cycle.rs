@@ -115,13 +115,13 @@ impl RepoEngine {
                 let mut report = self.step_known(issues, listing, watch).await;
                 // Those that wait go on waiting; the others are not kept from going on.
                 if let Err(error) = woken {
-                    let text = self.settings.redactor.redact(&error.to_string());
+                    let text = self.settings.secrets.redact(&error.to_string());
                     report.trouble.get_or_insert(text);
                 }
                 report
             }
             Err(error) => CycleReport {
-                trouble: Some(self.settings.redactor.redact(&error.to_string())),
+                trouble: Some(self.settings.secrets.redact(&error.to_string())),
                 ..CycleReport::default()
             },
         }
@@ -147,7 +147,7 @@ impl RepoEngine {
                 self.step_all(issues, &mut listing, &mut report, watch)
                     .await;
             }
-            Err(error) => report.trouble = Some(self.settings.redactor.redact(&error.to_string())),
+            Err(error) => report.trouble = Some(self.settings.secrets.redact(&error.to_string())),
         }
         self.keep(&mut listing);
         report
@@ -186,7 +186,7 @@ impl RepoEngine {
             watch.issue(&line);
             report.issues.push(line);
             if let StepOutcome::Trouble(error @ PortError::Unavailable { .. }) = advanced.outcome {
-                report.trouble = Some(self.settings.redactor.redact(&error.to_string()));
+                report.trouble = Some(self.settings.secrets.redact(&error.to_string()));
                 break;
             }
         }
@@ -254,7 +254,7 @@ impl RepoEngine {
             phase: advanced.phase,
             outcome,
             code,
-            why: self.settings.redactor.redact(&why),
+            why: self.settings.secrets.redact(&why),
             until,
         }
     }

@@ -37,6 +37,7 @@ impl RepoEngine {
         let mut seen = self.observe(issue, order, None).await?;
         // With all slots taken the owners tell whether one was left by a crash.
         let decision = self.decide(&mut seen).await?;
+        self.ask_all_about_base(&mut seen).await?;
         let (guards, _) = explain(&seen, &self.policy, seen.look.at);
         Ok(Explained {
             guards,

@@ -2,11 +2,13 @@
 //!
 //! It names doors, never what is behind them, and it decides nothing: what to do is `decide`'s.
 
+mod base;
 pub mod claims;
 pub mod cycle;
 mod explain;
 pub mod leases;
 mod listing;
+mod money;
 mod observe;
 mod perform;
 pub mod probe;

@@ -13,7 +13,6 @@ use crate::model::labels::Status;
 use crate::model::lease::{LeaseMessage, LeaseReading};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::local::LocalFacts;
-use crate::model::phase::Phase;
 use crate::model::repo::{Permission, Repository};
 use crate::model::sandbox::{Sandbox, place_of};
 use crate::model::trust::{People, unknown_logins};
@@ -136,6 +135,8 @@ impl RepoEngine {
             leads: BTreeMap::new(),
             waits_on: WaitsOn::default(),
             trouble: self.known_trouble(issue, order),
+            rules: None,
+            base_checks: None,
             order: order.clone(),
         };
         if given == Given::No {
@@ -278,11 +279,15 @@ impl RepoEngine {
             },
             None => None,
         };
+        let runs = self.world.runs.facts(issue)?;
+        self.note_limits(&runs);
         Ok(LocalFacts {
             claim: self.world.folders.claim(issue)?,
-            runs: self.world.runs.facts(issue)?,
+            runs,
             worktree,
             sandbox_trouble: None,
+            paused: self.paused_agents(),
+            spent_today: self.spent_today()?,
         })
     }
 
@@ -292,13 +297,15 @@ impl RepoEngine {
         let Ok(view) = View::of(seen, &self.policy, seen.look.at) else {
             return;
         };
-        let VerifyBlock::Steps(steps) = &view.body.verify else {
-            return;
+        let steps = match &view.body.verify {
+            VerifyBlock::Steps(steps) => steps.as_slice(),
+            VerifyBlock::Missing | VerifyBlock::Invalid { .. } => return,
         };
         let setup = self.settings.setup.as_ref().map(|_| None);
         let paths = steps.iter().map(|step| step.path.as_deref()).chain(setup);
         let sandboxes: Vec<&Sandbox> = paths
             .filter_map(|path| place_of(&self.settings.places, path)?.sandbox.as_ref())
+            .chain(&self.settings.agent_sandbox)
             .collect();
         seen.local.sandbox_trouble = self.world.runs.sandbox_trouble(&sandboxes);
     }
@@ -329,7 +336,8 @@ impl RepoEngine {
         Ok(())
     }
 
-    /// What the branch's commits are, before any of it is pushed: to its own ref or to that of saved work.
+    /// What the branch's commits are, before any of it is pushed, to its own ref or to that of saved work, and
+    /// before an agent is paid for reading it.
     async fn ask_about_diff(&self, issue: IssueNumber, seen: &mut Snapshot) -> PortResult<()> {
         let Some(tree) = &seen.local.worktree else {
             return Ok(());
@@ -338,12 +346,12 @@ impl RepoEngine {
         let saved = saved.and_then(|name| seen.look.refs.get(&name));
         let unsaved = tree.differs_from_base && saved != Some(&tree.head);
         let pushes = unsaved
-            || View::of(seen, &self.policy, seen.look.at)
-                .is_ok_and(|view| view.phase() == Phase::CreatePr);
+            || View::of(seen, &self.policy, seen.look.at).is_ok_and(|view| view.looks_at_diff());
         let pushes = pushes && seen.trouble.is_none();
         if let (true, Some(base)) = (pushes, &seen.base) {
             let path = self.worktree_path(issue);
-            seen.outgoing = self.world.git.outgoing(&path, base).await?;
+            let secrets = &self.settings.secrets;
+            seen.outgoing = self.world.git.outgoing(&path, base, secrets).await?;
         }
         Ok(())
     }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::comments::redact::Redactor;
 use crate::decide::Policy;
+use crate::model::agent_stream::AgentFormat;
 use crate::model::ids::{BranchName, IssueNumber, Login, RepoSlug, Timestamp};
 use crate::model::run::{Clocks, RunKind};
-use crate::model::sandbox::StepPlace;
+use crate::model::sandbox::{Sandbox, StepPlace};
+use crate::model::secrets::Secrets;
 use crate::model::trust::People;
 use crate::ports::backlog::Backlog;
 use crate::ports::clock::Clock;
@@ -58,6 +59,8 @@ pub struct AgentSettings {
     pub env_remove: Vec<String>,
     /// Start from an empty environment but for these.
     pub env_clear: Option<Vec<String>>,
+    /// How its output reads.
+    pub format: AgentFormat,
     /// May it use GitHub with the operator's credentials?
     pub github: GithubAccess,
 }
@@ -92,12 +95,16 @@ pub struct Settings {
     pub base_branch: Option<BranchName>,
     /// Where worktrees are made.
     pub worktree_dir: PathBuf,
+    /// Patterns of an agent's words by which its failure is transient.
+    pub transient_patterns: Vec<String>,
     /// The implementing agent.
     pub implement: AgentSettings,
     /// The simplifying agent.
     pub simplify: Option<AgentSettings>,
     /// The reviewing agent.
     pub review: AgentSettings,
+    /// The containers that agents run in; `None`: they run on the host.
+    pub agent_sandbox: Option<Sandbox>,
     /// `worktree_setup`.
     pub setup: Option<String>,
     /// Clocks of set-up and verify steps that no place is for.
@@ -117,7 +124,7 @@ pub struct Settings {
     /// Who we are in leases: stable per home.
     pub owner: String,
     /// Takes secrets out of everything that is posted.
-    pub redactor: Redactor,
+    pub secrets: Secrets,
 }
 
 /// One repository, ready to work on.

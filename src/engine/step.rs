@@ -151,6 +151,7 @@ impl RepoEngine {
         }
         if wants_a_try(order) {
             self.forget_trouble(issue);
+            self.lift_limits();
         }
         progress.end.outcome = self.turns(issue, &mut progress, how_far).await;
         match &progress.end.outcome {
@@ -259,7 +260,10 @@ impl RepoEngine {
                 Some(reason) => self.block_after(seen, reason, &error).await?,
                 None => return Err(error),
             },
-            Ok(performed) => performed,
+            Ok(performed) => {
+                self.record_receipts(chosen.issue, seen, effect);
+                performed
+            }
         };
         if matches!(chosen.why, Why::Resumed) {
             self.forget_trouble(chosen.issue);
@@ -286,13 +290,14 @@ impl RepoEngine {
             self.ask_about_slots(seen).await?;
             return Ok(decide(seen, &self.policy, seen.look.at));
         }
-        Ok(decision)
+        self.ask_about_base(seen, decision).await
     }
 
     /// Was the effect refused since its reasons are gone? What is seen now decides something else then.
     async fn is_overtaken(&self, chosen: &Chosen<'_>, progress: &Progress) -> PortResult<bool> {
         match chosen.effect {
-            Effect::Merge { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
+            Effect::Merge { .. } | Effect::Enqueue { .. } => self.forget_rules(),
+            Effect::UpdateBranch { .. } | Effect::OpenPr { .. } | Effect::PushBranch { .. } => {}
             Effect::Claim(_)
             | Effect::Renew
             | Effect::DropClaim
@@ -305,10 +310,13 @@ impl RepoEngine {
             | Effect::MakeWorktree(_)
             | Effect::MarkSetUp
             | Effect::StartRun(_)
+            | Effect::TakeBox(_)
             | Effect::StopRun(_)
             | Effect::SweepRuns
             | Effect::CommitWork { .. }
             | Effect::SaveWork { .. }
+            | Effect::RerunJobs { .. }
+            | Effect::FollowBranch { .. }
             | Effect::AssignPr(_)
             | Effect::DeleteRefs(_)
             | Effect::RemoveWorktree { .. }
@@ -326,7 +334,7 @@ impl RepoEngine {
         reason: BlockedReason,
         error: &PortError,
     ) -> PortResult<Performed> {
-        let detail = self.settings.redactor.redact(&error.to_string());
+        let detail = self.settings.secrets.redact(&error.to_string());
         match refused(seen, &self.policy, seen.look.at, reason, &detail) {
             Some(effect) => self.perform(seen, &effect).await,
             None => Ok(Performed::LookAgain),
@@ -343,7 +351,7 @@ impl RepoEngine {
         let error = result
             .as_ref()
             .err()
-            .map(|e| self.settings.redactor.redact(&e.to_string()));
+            .map(|e| self.settings.secrets.redact(&e.to_string()));
         let what = match &error {
             None => format!("{}: {why}", effect.name()),
             Some(error) => format!("{}: {error}", effect.name()),
@@ -424,11 +432,15 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         return None;
     }
     match effect {
-        Effect::MakeWorktree(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::MakeWorktree(_) | Effect::FollowBranch { .. } => {
+            Some(BlockedReason::WorktreeFailed)
+        }
         Effect::CommitWork { .. } => Some(BlockedReason::CommitFailed),
         Effect::PushBranch { .. } | Effect::SaveWork { .. } => Some(BlockedReason::PushRefused),
         Effect::OpenPr { .. } if refusal != Refusal::Exists => Some(BlockedReason::PrRefused),
-        Effect::Merge { .. } => Some(BlockedReason::MergeRefused),
+        Effect::Merge { .. } | Effect::Enqueue { .. } | Effect::UpdateBranch { .. } => {
+            Some(BlockedReason::MergeRefused)
+        }
         Effect::WriteState(_) if refusal == Refusal::Invalid => Some(BlockedReason::BodyTooLarge),
         // Nothing a person has to mend: the next look decides.
         Effect::Claim(_)
@@ -442,10 +454,12 @@ fn blocks(effect: &Effect, error: &PortError) -> Option<BlockedReason> {
         | Effect::Comment(_)
         | Effect::MarkSetUp
         | Effect::StartRun(_)
+        | Effect::TakeBox(_)
         | Effect::StopRun(_)
         | Effect::SweepRuns
         | Effect::OpenPr { .. }
         | Effect::AssignPr(_)
+        | Effect::RerunJobs { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,

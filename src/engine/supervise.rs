@@ -7,6 +7,7 @@
 mod command;
 mod keeper;
 mod pace;
+mod tally;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::ports::processes::{LeftFiles, Processes};
 use super::renew::IfMissing;
 use command::{Course, Ended, Way};
 use keeper::{Keeper, Standing};
+use tally::Tally;
 
 /// What a supervisor works with.
 pub struct Parts<'a> {
@@ -47,8 +49,15 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         spec,
         keeper: &keeper,
     };
-    if spec.key.kind.is_agent() && spec.commands.iter().all(|one| one.sandbox.is_none()) {
-        parts.processes.note(AGENT_ON_HOST);
+    if spec.key.kind.is_agent() {
+        let boxed = spec.commands.iter().find_map(|one| one.sandbox.as_ref());
+        match boxed {
+            None => parts.processes.note(AGENT_ON_HOST),
+            Some(boxed) => {
+                let reached = boxed.sandbox.agent_reaches();
+                parts.processes.note(&format!("── agents run {reached}"));
+            }
+        }
     }
     let mut end = tokio::select! {
         biased;
@@ -120,32 +129,55 @@ impl Run<'_> {
         let mut last = Ended::of(0, RunEnd::Exited);
         last.code = Some(0);
         let first = self.parts.processes.begin_at();
+        let tally = Tally::new(self.parts, self.spec);
         for (index, command) in self.spec.commands.iter().enumerate().skip(first) {
+            if let Some(why) = tally.skips(index, command) {
+                if !why.is_empty() {
+                    self.parts.processes.note(&why);
+                    last = skipped(index, last);
+                }
+                continue;
+            }
             let clocks = command.clocks.as_ref().unwrap_or(&self.spec.clocks);
             let mut course = Course::new(self.parts, self.keeper, clocks);
-            last = course.take(index, command).await;
-            let over = match last.end {
-                RunEnd::LeaseLost
-                | RunEnd::Stopped
-                | RunEnd::SupervisorDied
-                | RunEnd::SandboxUnavailable => true,
-                RunEnd::Exited
-                | RunEnd::StartupTimeout
-                | RunEnd::IdleTimeout
-                | RunEnd::TotalTimeout
-                | RunEnd::OutOfMemory
-                | RunEnd::NotStarted => match self.spec.order {
-                    Order::Fallback => last.success(),
-                    Order::Sequence => !last.success(),
-                },
-            };
+            last = course.take(index, command, &tally).await;
             // A survivor of one command may still write while the next one works.
-            if over || last.quarantined {
+            if last.quarantined || self.is_over(&last) {
                 break;
             }
         }
         last
     }
+
+    /// Is the run over with this end of a command?
+    fn is_over(&self, last: &Ended) -> bool {
+        match last.end {
+            RunEnd::LeaseLost
+            | RunEnd::Stopped
+            | RunEnd::SupervisorDied
+            | RunEnd::OverBudget
+            | RunEnd::SandboxUnavailable => true,
+            RunEnd::Exited
+            | RunEnd::StartupTimeout
+            | RunEnd::IdleTimeout
+            | RunEnd::TotalTimeout
+            | RunEnd::OutOfMemory
+            | RunEnd::NotStarted => match self.spec.order {
+                Order::Fallback => last.success(),
+                Order::Sequence => !last.success(),
+            },
+        }
+    }
+}
+
+/// A command that was skipped did nothing, so an earlier failure goes on to count; alone it is one.
+fn skipped(index: usize, last: Ended) -> Ended {
+    if last.success() {
+        let mut ended = Ended::of(index, RunEnd::Exited);
+        ended.note = Some("every agent's usage limit was reached".to_owned());
+        return ended;
+    }
+    last
 }
 
 /// A time span as people read it in a note.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::{Effect, Order, Trouble};
+use crate::model::fingerprint::without_numbers;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{SAME_TROUBLE_MAX, TROUBLE_WAIT_FIRST, TROUBLE_WAIT_MAX};
 use crate::model::state::BlockedReason;
@@ -82,7 +83,7 @@ const UNWRITABLE: Option<BlockedReason> = Some(BlockedReason::BodyTooLarge);
 /// must never be given up.
 fn reason_of(effect: &Effect) -> Option<BlockedReason> {
     match effect {
-        Effect::StartRun(_) => Some(BlockedReason::WorktreeFailed),
+        Effect::StartRun(_) | Effect::TakeBox(_) => Some(BlockedReason::WorktreeFailed),
         Effect::MarkSetUp => Some(BlockedReason::SetupFailed),
         Effect::WriteState(_) => UNWRITABLE,
         Effect::Claim(_)
@@ -102,6 +103,10 @@ fn reason_of(effect: &Effect) -> Option<BlockedReason> {
         | Effect::OpenPr { .. }
         | Effect::AssignPr(_)
         | Effect::Merge { .. }
+        | Effect::Enqueue { .. }
+        | Effect::UpdateBranch { .. }
+        | Effect::RerunJobs { .. }
+        | Effect::FollowBranch { .. }
         | Effect::DeleteRefs(_)
         | Effect::RemoveWorktree { .. }
         | Effect::CloseIssue(_) => None,
@@ -161,7 +166,7 @@ impl RepoEngine {
 
     pub(super) fn note_trouble(&self, issue: IssueNumber, doing: Doing, error: &PortError) {
         let now = self.world.clock.now();
-        let text = self.settings.redactor.redact(&error.to_string());
+        let text = self.settings.secrets.redact(&error.to_string());
         let fingerprint = format!("{}: {}", doing.name(), without_numbers(&text));
         let before = self.trouble(issue);
         let same = before.filter(|before| before.fingerprint == fingerprint);
@@ -204,18 +209,6 @@ fn wait_after(times: u32) -> Option<Duration> {
     Some(wait.min(TROUBLE_WAIT_MAX))
 }
 
-/// Times, process numbers and ids differ from one time to the next.
-fn without_numbers(text: &str) -> String {
-    let digit = |c: char| if c.is_ascii_digit() { '0' } else { c };
-    let mut same = String::with_capacity(text.len());
-    for c in text.chars().map(digit) {
-        if !(c == '0' && same.ends_with('0')) {
-            same.push(c);
-        }
-    }
-    same
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,14 +222,5 @@ mod tests {
         assert_eq!(seconds(6), Some(480));
         assert_eq!(seconds(7), Some(900));
         assert_eq!(seconds(u32::MAX), Some(900));
-    }
-
-    #[test]
-    fn numbers_make_no_other_error() {
-        assert_eq!(
-            without_numbers("pid 17 at 10:02"),
-            without_numbers("pid 4711 at 9:55")
-        );
-        assert_ne!(without_numbers("disk full"), without_numbers("no space"));
     }
 }

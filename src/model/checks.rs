@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::Sha;
+use super::ids::{Sha, Timestamp};
 
 /// How one check stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,6 +30,15 @@ pub enum CheckOutcome {
     Unknown,
 }
 
+/// The job of GitHub Actions behind a check run: what can be run again, and has a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its id, which is the check run's.
+    pub id: u64,
+    /// The workflow run it belongs to.
+    pub run: u64,
+}
+
 /// A check run or a commit status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
@@ -41,6 +50,27 @@ pub struct Check {
     pub url: Option<String>,
     /// For commit statuses: their description.
     pub description: Option<String>,
+    /// The App that reports it; `None` for commit statuses.
+    pub app: Option<u64>,
+    /// The job, where GitHub Actions ran it.
+    pub job: Option<Job>,
+    /// When it was finished; commit statuses do not tell.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Check {
+    /// A check of which no more is known.
+    pub fn new(name: impl Into<String>, outcome: CheckOutcome) -> Self {
+        Self {
+            name: name.into(),
+            outcome,
+            url: None,
+            description: None,
+            app: None,
+            job: None,
+            ended_at: None,
+        }
+    }
 }
 
 /// All checks of one commit; every page was read.

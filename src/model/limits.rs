@@ -15,9 +15,26 @@ pub const PROMPT_ARG_BYTES_MAX: usize = 100 * 1024;
 /// A run's log is capped here, bytes; the middle is left out beyond.
 pub const RUN_LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// So much of a run's output is kept back until it is known whether a secret goes on in what comes next,
+/// bytes. Longer than any token or key; a line may be longer than that.
+pub const LOG_HELD_BYTES_MAX: usize = 64 * 1024;
+
+/// Of a line that is longer so much is kept back still, bytes: a token begins and ends within it.
+pub const LOG_OVERLAP_BYTES: usize = 8 * 1024;
+
 /// GitHub refuses a push with a file above this, bytes ("Working with large files", GitHub's
 /// documentation, as of 2025).
 pub const PUSHED_FILE_BYTES_MAX: u64 = 100 * 1024 * 1024;
+
+/// A file that is larger is not searched for secrets, bytes. What people write is smaller, and what is larger (a
+/// recording, a bundle) would be searched at every look.
+pub const SEARCHED_FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Of all commits together so much is searched, bytes: a second or two.
+pub const SEARCHED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// So many secrets of a commit are noted: one is enough to keep it here.
+pub const SECRETS_NAMED_MAX: usize = 50;
 
 /// So many of the things that must not be pushed are named; a person looks at the branch anyway.
 pub const REFUSED_NAMED_MAX: usize = 10;
@@ -28,8 +45,38 @@ pub const REFUSED_SHOWN_BYTES: usize = 120;
 /// How much of a log is handed to a prompt, bytes.
 pub const LOG_TAIL_BYTES: usize = 16 * 1024;
 
+/// An agent's JSON line above this is left out, bytes: those that are read for meaning have some thousand.
+pub const AGENT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// How much of an agent's last words or of its error is kept, bytes: it goes into comments and prompts.
+pub const AGENT_WORDS_BYTES_MAX: usize = 4 * 1024;
+
+/// What agents said so far is kept on disk this often: what is lost with a supervisor that is killed.
+pub const REPORTS_KEPT_EVERY: Duration = Duration::from_secs(5);
+
+/// How long an agent whose server or network failed is left alone at first; twice as long each time after.
+pub const TRANSIENT_WAIT_FIRST: Duration = Duration::from_secs(60);
+
+/// At most so long: an outage of a night is over within the hour after it.
+pub const TRANSIENT_WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// A usage limit that ends later than this is not believed: the longest ones are of a week.
+pub const LIMIT_AHEAD_MAX: chrono::Duration = chrono::Duration::days(32);
+
 /// How much of a log is posted in a comment, bytes.
 pub const COMMENT_TAIL_BYTES: usize = 3 * 1024;
+
+/// Logs of failed jobs that are fetched for one run: of a matrix of hundreds the first tell what is wrong.
+pub const CI_LOGS_MAX: usize = 20;
+
+/// So much of one job's log is kept, bytes, from its end: what fails stands there.
+pub const CI_LOG_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How much of all logs together goes into the prompt, bytes.
+pub const CI_EXCERPTS_BYTES: usize = 32 * 1024;
+
+/// A re-run that shows nothing after this was refused without a word: GitHub queues jobs within seconds.
+pub const RERUN_SHOWS_WITHIN: Duration = Duration::from_secs(2 * 60);
 
 /// GitHub's page size for lists.
 pub const PAGE_SIZE: u32 = 100;
@@ -39,6 +86,9 @@ pub const PAGES_MAX: u32 = 200;
 
 /// Renewal happens at this fraction of the ttl, so that two renewals may fail before it runs out.
 pub const RENEW_PARTS: u32 = 3;
+
+/// The longest time to live of a lease that is believed, in minutes: a day (protocol.md, section 4).
+pub const LEASE_TTL_MIN_MAX: u32 = 1440;
 
 /// A claim by hand lives so long without a renewal, as one of gh-issue-lease does: nobody renews it while
 /// a person thinks. It is the comment that keeps others away for longer.
@@ -78,14 +128,35 @@ pub const GIT_LOCAL_TIMEOUT: Duration = Duration::from_secs(120);
 /// A fetch or push that takes longer is given up; large repositories need minutes.
 pub const GIT_NETWORK_TIMEOUT: Duration = Duration::from_secs(900);
 
+/// A remote that accepts a connection and moves no byte for so long is not coming back: GitHub keeps one alive
+/// every five seconds. git's own limit, over HTTP.
+pub const GIT_SILENT_MAX: Duration = Duration::from_secs(60);
+
+/// A git that prints no progress for so many times that is stopped from outside: over ssh it has no limit of its
+/// own. Later than git itself, whose words say more.
+pub const GIT_MUTE_TIMES: u32 = 2;
+
+/// Whoever waits for the remote longer than this is told so, then each time it took twice as long.
+pub const GIT_SLOW_AFTER: Duration = Duration::from_secs(10);
+
 /// A push that moves lease refs carries one small commit; what takes longer is not coming back before the
 /// lease's next renewal, whose look then says how it went.
 pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A rate limit is waited out for so long at most: GitHub's budgets are by the hour.
+pub const RATE_LIMIT_WAIT_MAX: Duration = Duration::from_secs(3700);
 
 /// Timeouts of one API request.
 pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whole request; GitHub itself gives up after 10 s, its proxies after 60.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Whoever waits for an answer longer than this is told so.
+pub const HTTP_SLOW_AFTER: Duration = Duration::from_secs(10);
+
+/// An answer that is larger is not read to its end, bytes: a page of a hundred comments of the largest size is
+/// seven million.
+pub const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// How often a supervisor looks at its run at most: fast enough that a verify step of some
 /// milliseconds does not wait, slow enough to cost nothing in a run of hours.

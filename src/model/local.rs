@@ -1,12 +1,14 @@
 //! What this machine says of an issue: claim record, run folders, worktree.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::claim::ClaimRecord;
-use super::ids::{BranchName, Sha};
-use super::run::RunFacts;
+use super::ids::{BranchName, Sha, Timestamp};
+use super::money::Spent;
+use super::run::{RunFacts, RunKind};
 
 /// Everything this home knows of one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -20,6 +22,12 @@ pub struct LocalFacts {
     /// Why the containers that its steps need cannot be had, and what to do; `None`: nothing known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_trouble: Option<String>,
+    /// Agents all of whose commands wait for the end of a usage limit, and until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paused: BTreeMap<RunKind, Timestamp>,
+    /// What agents cost on this home today, where that has a budget.
+    #[serde(default)]
+    pub spent_today: Spent,
 }
 
 /// A worktree as git sees it.

@@ -85,6 +85,8 @@ pub struct Review {
 pub struct PullRequest {
     /// Its number.
     pub number: PrNumber,
+    /// GraphQL node id.
+    pub node_id: String,
     /// Its state.
     pub state: PrState,
     /// Is it a draft?
@@ -107,8 +109,12 @@ pub struct PullRequest {
     pub reviews: Vec<Review>,
     /// Checks of the head commit.
     pub checks: CommitChecks,
+    /// Does the base ask for a branch that contains it, and this one does not?
+    pub behind: bool,
     /// Is a merge queue configured on the base?
     pub merge_queue: bool,
+    /// Its place in that queue, from 1; `None`: it is not in it.
+    pub queued: Option<u64>,
     /// Assignees.
     pub assignees: Vec<Login>,
     /// When it was opened.

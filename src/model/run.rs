@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::{AgentCommand, CommandReport};
 use super::ids::{Epoch, IdError, IssueNumber, Timestamp};
+use super::money::Allowance;
 use super::sandbox::{Sandbox, SandboxOwner, spoken_bytes};
 
 /// What a run is for.
@@ -50,6 +52,12 @@ impl fmt::Display for RunKind {
         f.write_str(self.name())
     }
 }
+
+/// The clone in a box's folder: what its container has as the worktree.
+pub const BOX_TREE: &str = "tree";
+
+/// Beside it: there as long as the box's work has not been taken over.
+pub const BOX_META: &str = "box.json";
 
 /// The name of one run: `<issue>/<epoch>-<seq>-<kind>`, and `-2`, `-3` … behind it for a repetition. Everything that must happen once for a run
 /// (its folder, its comments) is named after it.
@@ -169,6 +177,9 @@ pub struct RunCommand {
     /// The container it runs in; `None`: on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Box<Boxed>>,
+    /// An agent's command; `None`: a step, which nobody listens to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentCommand>>,
 }
 
 /// A command's container.
@@ -183,13 +194,15 @@ pub struct Boxed {
 impl RunCommand {
     /// What raises the limit that a command ran into, for people.
     pub fn remedy(&self, end: RunEnd) -> Option<String> {
-        let config = self.config.as_ref()?;
+        let boxed = self.sandbox.as_ref();
+        let of_sandbox = || boxed.map(|boxed| &boxed.sandbox.config);
         match end {
             RunEnd::StartupTimeout | RunEnd::IdleTimeout | RunEnd::TotalTimeout => {
+                let config = self.config.as_ref()?;
                 Some(format!("`{config}.timeout` is its limit"))
             }
             RunEnd::OutOfMemory => {
-                let boxed = self.sandbox.as_ref();
+                let config = of_sandbox()?;
                 let limit = boxed.and_then(|boxed| boxed.sandbox.caps.memory);
                 Some(match limit {
                     Some(limit) => format!(
@@ -202,6 +215,7 @@ impl RunCommand {
             RunEnd::Exited
             | RunEnd::NotStarted
             | RunEnd::SandboxUnavailable
+            | RunEnd::OverBudget
             | RunEnd::LeaseLost
             | RunEnd::Stopped
             | RunEnd::SupervisorDied => None,
@@ -237,6 +251,9 @@ pub struct RunSpec {
     pub order: Order,
     /// The prompt, for agents.
     pub prompt: Option<String>,
+    /// Files beside the prompt's, by their names, such as logs of CI. The supervisor needs none of them.
+    #[serde(skip)]
+    pub files: BTreeMap<String, String>,
     /// The open tasks that are handed to the agent: only these are ticked afterwards.
     pub tasks: Vec<String>,
     /// Deleted before each command (the question file, the review file), relative to the worktree.
@@ -249,8 +266,28 @@ pub struct RunSpec {
     pub env_clear: Option<Vec<String>>,
     /// The clocks.
     pub clocks: Clocks,
+    /// What it may cost; reaching one of them ends it.
+    #[serde(default, skip_serializing_if = "Allowance::is_none")]
+    pub allowance: Allowance,
+    /// The folder of the run's box: its commands work in the clone there and not in the worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
     /// The lease to renew while the run lives; `None` for a run without a lease (tests).
     pub lease: Option<RunLease>,
+    /// The worktree's head when the run was started: the one that it judges. `None`: it has none, or the run is
+    /// one from before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
+}
+
+impl RunSpec {
+    /// Where the run's files are.
+    pub fn ground(&self) -> PathBuf {
+        match &self.agent_box {
+            Some(folder) => folder.join(BOX_TREE),
+            None => self.worktree.clone(),
+        }
+    }
 }
 
 /// What the supervisor needs to keep the lease alive. The token comes through a pipe.
@@ -295,6 +332,8 @@ pub enum RunEnd {
     OutOfMemory,
     /// There was no container to run it in: nothing of it ran, nobody's work failed.
     SandboxUnavailable,
+    /// It cost what it may cost.
+    OverBudget,
     /// Another claim holds the lease: the run was ended.
     LeaseLost,
     /// A person or the engine asked for the end.
@@ -314,6 +353,7 @@ impl RunEnd {
             Self::NotStarted => "it could not be started",
             Self::OutOfMemory => "it ran out of memory",
             Self::SandboxUnavailable => "there was no container for it",
+            Self::OverBudget => "its budget was used up",
             Self::LeaseLost => "the lease was lost",
             Self::Stopped => "it was stopped",
             Self::SupervisorDied => "its supervisor died",
@@ -356,6 +396,7 @@ impl RunExit {
             | RunEnd::StartupTimeout
             | RunEnd::IdleTimeout
             | RunEnd::TotalTimeout
+            | RunEnd::OverBudget
             | RunEnd::OutOfMemory => false,
         }
     }
@@ -402,4 +443,13 @@ pub struct RunFacts {
     pub question: Option<String>,
     /// Text of the review file, if the run left one.
     pub review: Option<String>,
+    /// What its agents said so far, in the order of the commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<CommandReport>,
+    /// The run's box, as long as its work is neither in the worktree nor kept elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_box: Option<PathBuf>,
+    /// The worktree's head when it was started, from `spec.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::Sha>,
 }

@@ -11,6 +11,9 @@ use super::run::Clocks;
 /// The worktree's place in the container.
 pub const WORKSPACE: &str = "/workspace";
 
+/// Where an agent in a container finds its prompt.
+pub const PROMPT_IN_BOX: &str = "/ghswarm-prompt.md";
+
 /// One `sandbox` of the configuration with `driver: docker`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sandbox {
@@ -34,6 +37,26 @@ pub struct Sandbox {
     pub isolate_dirs: Vec<PathBuf>,
     /// What it may use.
     pub caps: Caps,
+}
+
+impl Sandbox {
+    /// What an agent in it reaches, for people.
+    pub fn agent_reaches(&self) -> String {
+        let network = match self.network {
+            Network::Default => "the network",
+            Network::None => "no network",
+        };
+        let given = |what: &str, names: &[String]| match names {
+            [] => String::new(),
+            names => format!(", {what} {}", names.join(" ")),
+        };
+        format!(
+            "in containers of `{}`: they reach a clone of the worktree, {network}{}{}",
+            self.image,
+            given("variables", &self.env_passthrough),
+            given("mounts", &self.volumes),
+        )
+    }
 }
 
 /// What a container may use; `None` is no limit.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{BranchName, ClaimId, Epoch, IssueNumber, PrNumber, RepoId, Sha, Timestamp};
+use super::money::{Spent, Usd};
 use super::phase::Phase;
 use super::run::RunKey;
 
@@ -58,14 +59,16 @@ pub enum BlockedReason {
     NoChecks,
     /// A trusted reviewer asks for changes.
     ReviewFeedback,
-    /// The base branch has a merge queue, which is not handled yet.
+    /// The merge queue let go of the pull request without merging it.
     MergeQueue,
     /// GitHub refused to merge.
     MergeRefused,
     /// The merge commit's checks are red.
     MergeCiFailed,
-    /// `issue_max_agent_runs` is reached.
+    /// A budget is used up: of runs, tokens or dollars.
     BudgetExhausted,
+    /// No agent of the chain has an account that works: a login, a key or credit is missing.
+    AgentAuth,
     /// A person set the blocked label.
     ByPerson,
 }
@@ -152,6 +155,9 @@ pub struct IssueState {
     /// The head at which the verify steps (at least one) succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_sha: Option<Sha>,
+    /// Fingerprint of the last failure of the verify steps; none once they succeeded. See `decide/fingerprint.rs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_verify: Option<String>,
     /// Since when `head_sha` is looked at (GitHub's clock): the start grace counts from here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_since: Option<Timestamp>,
@@ -173,10 +179,46 @@ pub struct IssueState {
     pub conflict_retries: u32,
     /// CI fixes; reset by success.
     pub ci_fix_retries: u32,
+    /// The head whose failed jobs were run again: once each, an agent costs more than a flaky test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun_sha: Option<Sha>,
+    /// When (GitHub's clock): what failed before says nothing about the second try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun_at: Option<Timestamp>,
+    /// The head whose red checks were red on the base, too: once that is mended the branch needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_red_sha: Option<Sha>,
+    /// The head that was seen in the merge queue: out of it and not merged means that it was evicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_sha: Option<Sha>,
+    /// The red head that the implementing agent is to mend; none: it works on the tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_fix_sha: Option<Sha>,
     /// Agent runs over the issue's whole life; raised before each run.
     pub total_agent_runs: u32,
     /// Extra runs granted by a trusted person on top of `issue_max_agent_runs`.
     pub extra_agent_runs: u32,
+    /// Of all runs those that met a usage limit with a known end: they do not count against the cap.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub limited_runs: u32,
+    /// Tokens that its agents used, as far as they said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens: u64,
+    /// US dollars that its agents cost, as far as they said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cost_usd: Usd,
+    /// What was spent when a person granted more last: budgets count from here.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub granted_at: Spent,
+    /// What the open run may cost at most, until it is known what it did cost.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub reserved: Spent,
+    /// The last run whose cost is in `tokens` and `cost_usd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<RunKey>,
+    /// Fingerprint of the last failed try of this phase: the same one twice in a row ends the retries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
     /// `host:pid` of the supervisor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_owner: Option<String>,
@@ -189,6 +231,9 @@ pub struct IssueState {
     /// Not before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_until: Option<Timestamp>,
+    /// Why it waits, for people; redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_reason: Option<String>,
     /// Id of the newest body edit seen before this write: what lies between it and ours was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_edit: Option<String>,
@@ -225,6 +270,7 @@ impl Default for IssueState {
             pr_number: None,
             head_sha: None,
             verified_sha: None,
+            failed_verify: None,
             head_since: None,
             merge_commit_sha: None,
             merged_at: None,
@@ -233,19 +279,56 @@ impl Default for IssueState {
             transient_retries: 0,
             conflict_retries: 0,
             ci_fix_retries: 0,
+            rerun_sha: None,
+            rerun_at: None,
+            base_red_sha: None,
+            queued_sha: None,
+            ci_fix_sha: None,
             total_agent_runs: 0,
             extra_agent_runs: 0,
+            limited_runs: 0,
+            tokens: 0,
+            cost_usd: Usd::default(),
+            granted_at: Spent::default(),
+            reserved: Spent::default(),
+            settled: None,
+            last_failure: None,
             busy_owner: None,
             busy_since: None,
             last_notified_reason: None,
             wait_until: None,
+            wait_reason: None,
             base_edit: None,
             unknown: serde_json::Map::new(),
         }
     }
 }
 
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
+
 impl IssueState {
+    /// What its agents cost so far, as far as that is settled.
+    pub fn spent(&self) -> Spent {
+        Spent {
+            tokens: self.tokens,
+            usd: self.cost_usd,
+        }
+    }
+
+    /// What counts against the issue's budget: not what was spent before a person granted more.
+    pub fn counted(&self) -> Spent {
+        self.spent().without(self.granted_at)
+    }
+
+    /// Books what a run cost.
+    pub fn book(&mut self, spent: Spent) {
+        let sum = self.spent().and(spent);
+        self.tokens = sum.tokens;
+        self.cost_usd = sum.usd;
+    }
+
     /// Is the issue blocked?
     pub fn is_blocked(&self) -> bool {
         self.blocked_reason.is_some() || self.phase == "blocked"
@@ -276,6 +359,7 @@ impl IssueState {
         Self {
             blocked_detail: None,
             pending_questions: None,
+            wait_reason: None,
             last_agent: None,
             last_notified_reason: None,
             busy_owner: None,

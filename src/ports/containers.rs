@@ -26,6 +26,8 @@ pub struct ContainerJob {
     pub folder: PathBuf,
     /// The worktree.
     pub worktree: PathBuf,
+    /// What an agent has there besides; `None`: a step.
+    pub agent: Option<AgentJob>,
     /// The working directory, relative to it.
     pub dir: PathBuf,
     /// For `sh -c`.
@@ -36,6 +38,26 @@ pub struct ContainerJob {
     pub sandbox: Sandbox,
     /// Whose it is.
     pub owner: SandboxOwner,
+}
+
+/// An agent's own part of a job.
+#[derive(Debug, Clone)]
+pub struct AgentJob {
+    /// The clone that it has instead of the worktree, with a `.git` that it may write to.
+    pub tree: PathBuf,
+    /// The file of its prompt.
+    pub prompt: PathBuf,
+    /// Is the prompt its standard input?
+    pub on_stdin: bool,
+}
+
+impl ContainerJob {
+    /// What the container has as its workspace.
+    pub fn ground(&self) -> &Path {
+        self.agent
+            .as_ref()
+            .map_or(&self.worktree, |agent| &agent.tree)
+    }
 }
 
 /// Where output goes.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::model::checks::CommitChecks;
 use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp,
 };
@@ -16,6 +17,7 @@ use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 pub use crate::model::look::{BaseTip, Look};
 pub use crate::model::pr::MergeMethod;
 use crate::model::repo::{Permission, Repository};
+use crate::model::rules::BaseRules;
 
 use super::PortResult;
 
@@ -141,6 +143,12 @@ pub trait GitHub: Send + Sync {
     /// What a login may do here.
     async fn permission(&self, login: &Login) -> PortResult<Permission>;
 
+    /// What branch protection and rulesets ask of pull requests into this branch.
+    async fn base_rules(&self, base: &BranchName) -> PortResult<BaseRules>;
+
+    /// The checks of a branch's tip.
+    async fn tip_checks(&self, base: &BranchName) -> PortResult<CommitChecks>;
+
     /// Names of all labels of the repository.
     async fn labels(&self) -> PortResult<Vec<String>>;
 
@@ -202,6 +210,20 @@ pub trait GitHub: Send + Sync {
 
     /// Merges; answers the commit on the base.
     async fn merge_pr(&self, proof: &ClaimProof, merge: &MergePr) -> PortResult<Sha>;
+
+    /// Puts a pull request into its base's merge queue; answers its place there, from 1. Another head than `head`
+    /// refuses.
+    async fn enqueue_pr(&self, proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64>;
+
+    /// Merges the base into a pull request's branch, on GitHub; another head than `head` refuses
+    /// (`Refusal::Stale`).
+    async fn update_branch(&self, proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()>;
+
+    /// Has GitHub Actions run the failed jobs of a workflow run again.
+    async fn rerun_failed(&self, proof: &ClaimProof, run: u64) -> PortResult<()>;
+
+    /// The log of a job, its last part where it is long.
+    async fn job_log(&self, job: u64) -> PortResult<String>;
 
     /// Creates a label; one that is there stays as it is.
     async fn create_label(&self, label: &NewLabel) -> PortResult<()>;

@@ -1,6 +1,8 @@
 //! The processes of one run, as its supervisor sees them. It knows nothing of clocks, leases and
 //! the order of commands: that is `engine::supervise`.
 
+use crate::model::agent::CommandReport;
+use crate::model::agent_stream::AgentReport;
 use crate::model::run::{RunCommand, RunExit};
 
 use super::PortResult;
@@ -77,6 +79,21 @@ pub trait Processes: Send + Sync {
     /// there, and it never began.
     fn child(&self) -> PortResult<ChildFacts>;
 
+    /// What the agent said that was started last; `None`: it was a step, or a program nobody listens to.
+    fn report(&self) -> Option<AgentReport> {
+        None
+    }
+
+    /// The same, of one whose end has been seen.
+    fn report_of_end(&self, _success: Success) -> Option<AgentReport> {
+        None
+    }
+
+    /// Keeps what the agents of the run said so far, so that it is there whatever happens to us.
+    fn keep_reports(&self, _reports: &[CommandReport]) -> PortResult<()> {
+        Ok(())
+    }
+
     /// How many processes of the run are alive.
     fn alive(&self) -> PortResult<usize>;
 
@@ -97,6 +114,15 @@ pub trait Processes: Send + Sync {
 
     /// Writes `exit.json`, the last word about the run.
     fn finish(&self, exit: &RunExit) -> PortResult<()>;
+}
+
+/// Did a command succeed?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Success {
+    /// It did.
+    Yes,
+    /// It failed, or was ended.
+    No,
 }
 
 /// Does the run wait for its lease?

@@ -1,6 +1,9 @@
 //! Runs: child processes under a supervisor of their own, seen through their folders.
 
-use crate::model::ids::IssueNumber;
+use std::path::PathBuf;
+
+use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::money::Spent;
 use crate::model::run::{RunFacts, RunKey, RunSpec};
 use crate::model::sandbox::Sandbox;
 
@@ -20,9 +23,19 @@ pub trait Runs: Send + Sync {
     /// All run folders of an issue, oldest first.
     fn facts(&self, issue: IssueNumber) -> PortResult<Vec<RunFacts>>;
 
+    /// What the agents of all issues cost in runs that went on after this time, as far as they said.
+    fn spent_since(&self, _since: Timestamp) -> PortResult<Spent> {
+        Ok(Spent::default())
+    }
+
     /// Creates the folder exclusively and starts the supervisor; returns when that holds its lock. A
     /// folder that was reserved by a start that was cut off (no supervisor ever wrote) is used.
     fn start(&self, spec: &RunSpec) -> PortResult<StartOutcome>;
+
+    /// Where the box of a run is, or would be; `None`: these runs have no boxes.
+    fn box_folder(&self, _key: &RunKey) -> Option<PathBuf> {
+        None
+    }
 
     /// Gives each run of the issue a new supervisor whose own one died while a container worked for it:
     /// the container goes on, and its result is used. Before the runs of the issue are looked at.

@@ -16,6 +16,7 @@ fn facts() -> PromptFacts {
         question: None,
         answers: Vec::new(),
         last_failure: None,
+        ci: None,
         fence: "w0rd".to_owned(),
     }
 }
@@ -54,5 +55,58 @@ fn the_failed_log_reaches_the_next_prompt() {
         render(RunKind::Implement, &facts)
             .unwrap()
             .contains("FAILED test_name")
+    );
+}
+
+#[test]
+fn a_fix_of_red_checks_names_each_with_what_is_known() {
+    let check = |name: &str| CiCheck {
+        name: name.to_owned(),
+        description: None,
+        url: Some(format!("https://ci/{name}")),
+        excerpt: None,
+        file: None,
+        no_log: None,
+    };
+    let checks = vec![
+        CiCheck {
+            excerpt: Some("error: it broke".to_owned()),
+            file: Some("ci-1.log".to_owned()),
+            ..check("test")
+        },
+        CiCheck {
+            description: Some("coverage fell".to_owned()),
+            ..check("codecov")
+        },
+        CiCheck {
+            no_log: Some("gone".to_owned()),
+            ..check("old")
+        },
+    ];
+    let facts = PromptFacts {
+        ci: Some(CiFacts {
+            sha: "abc".to_owned(),
+            checks,
+        }),
+        verify_log: Some("FAILED".to_owned()),
+        last_failure: Some("fell silent".to_owned()),
+        review: Some("rename it".to_owned()),
+        ..facts()
+    };
+    let prompt = render(RunKind::Implement, &facts).unwrap();
+    for words in [
+        "ci-1.log",
+        "error: it broke",
+        "coverage fell",
+        "https://ci/old",
+        "gone",
+    ] {
+        assert!(prompt.contains(words), "{words}: {prompt}");
+    }
+    // The review of it is an ordinary one.
+    assert!(
+        !render(RunKind::Review, &facts)
+            .unwrap()
+            .contains("ci-1.log")
     );
 }

@@ -4,6 +4,8 @@
 mod backlog;
 mod described;
 mod overview;
+mod rules;
+mod slow;
 mod writing;
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use apollo_compiler::{ExecutableDocument, Node, Schema};
 use serde_json::{Map, Value, json};
 
 /// The REST operations we call.
-const OPERATIONS: [(&str, &str); 22] = [
+const OPERATIONS: [(&str, &str); 27] = [
     ("get", "/repos/{owner}/{repo}/issues"),
     ("get", "/repos/{owner}/{repo}/issues/{issue_number}"),
     (
@@ -53,6 +53,17 @@ const OPERATIONS: [(&str, &str); 22] = [
     ),
     ("post", "/repos/{owner}/{repo}/pulls"),
     ("put", "/repos/{owner}/{repo}/pulls/{pull_number}/merge"),
+    (
+        "put",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/update-branch",
+    ),
+    ("get", "/repos/{owner}/{repo}/branches/{branch}"),
+    ("get", "/repos/{owner}/{repo}/rules/branches/{branch}"),
+    (
+        "post",
+        "/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs",
+    ),
+    ("get", "/repos/{owner}/{repo}/actions/jobs/{job_id}/logs"),
     ("post", "/repos/{owner}/{repo}/git/commits"),
     ("get", "/repos/{owner}/{repo}/git/commits/{commit_sha}"),
     ("get", "/repos/{owner}/{repo}/git/ref/{ref}"),

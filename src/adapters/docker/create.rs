@@ -10,12 +10,19 @@ use super::{
     Engine, LABEL_FOLDER, LABEL_INSTANCE, LABEL_ISSUE, LABEL_REPOSITORY, LABEL_RUN, LABEL_WORKTREE,
 };
 use crate::model::limits::RUN_LOG_BYTES_MAX;
-use crate::model::sandbox::{Network, User, WORKSPACE};
+use crate::model::sandbox::{Network, PROMPT_IN_BOX, User, WORKSPACE};
 use crate::ports::containers::ContainerJob;
 
 /// Runs the text with both outputs in one: two streams would come back in another order than they
 /// were written in.
 const SHELL: [&str; 3] = ["-c", "exec /bin/sh -c \"$1\" 2>&1", "sh"];
+
+/// The same with the prompt on standard input.
+const SHELL_ON_PROMPT: [&str; 3] = [
+    "-c",
+    "exec /bin/sh -c \"$1\" 2>&1 <\"$GHSWARM_PROMPT_FILE\"",
+    "sh",
+];
 
 /// The name by which the next supervisor finds the container.
 pub(super) fn name(job: &ContainerJob) -> String {
@@ -70,7 +77,9 @@ pub(super) fn body(
     } else {
         format!("{WORKSPACE}/{}", job.dir.display())
     };
-    let shell = SHELL.iter().map(|part| (*part).to_owned());
+    let on_stdin = job.agent.as_ref().is_some_and(|agent| agent.on_stdin);
+    let shell = if on_stdin { SHELL_ON_PROMPT } else { SHELL };
+    let shell = shell.iter().map(|part| (*part).to_owned());
     ContainerCreateBody {
         image: Some(job.sandbox.image.clone()),
         entrypoint: Some(vec!["/bin/sh".to_owned()]),
@@ -122,11 +131,15 @@ fn environment(job: &ContainerJob, passed: &[(String, String)]) -> Vec<String> {
     let mut env: std::collections::BTreeMap<&str, &str> = [
         // The user of the host has no home in there.
         ("HOME", "/tmp"),
-        // The index cannot be written, and need not.
-        ("GIT_OPTIONAL_LOCKS", "0"),
         ("GHSWARM_SANDBOX", "docker"),
     ]
     .into();
+    if job.agent.is_some() {
+        env.insert("GHSWARM_PROMPT_FILE", PROMPT_IN_BOX);
+    } else {
+        // The index cannot be written, and need not.
+        env.insert("GIT_OPTIONAL_LOCKS", "0");
+    }
     env.extend(
         job.env
             .iter()

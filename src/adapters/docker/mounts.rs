@@ -2,17 +2,19 @@
 //! that are the container's alone.
 //!
 //! A worktree's `.git` is a file that names a folder in the repository's own `.git`. Both are mounted
-//! read-only: what a step could write there, the host's git would run.
+//! read-only: what a step could write there, the host's git would run. An agent's clone is its own, with its
+//! `.git`: the host's git never runs in it.
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 
 use super::create::labels;
-use crate::model::sandbox::WORKSPACE;
-use crate::ports::containers::ContainerJob;
+use crate::model::sandbox::{PROMPT_IN_BOX, WORKSPACE};
+use crate::ports::containers::{AgentJob, ContainerJob};
 use crate::ports::{PortError, PortResult, Refusal};
 
 /// The mounts of one container.
@@ -26,12 +28,12 @@ pub(super) struct Place {
 pub(super) fn place(job: &ContainerJob) -> PortResult<Place> {
     let local = |error: io::Error| {
         PortError::refused(
-            format!("prepare `{}` for a container", job.worktree.display()),
+            format!("prepare `{}` for a container", job.ground().display()),
             Refusal::Local,
             error.to_string(),
         )
     };
-    let worktree = job.worktree.canonicalize().map_err(local)?;
+    let worktree = job.ground().canonicalize().map_err(local)?;
     let dir = worktree.join(&job.dir).canonicalize().map_err(|error| {
         let dir = job.dir.display();
         local(io::Error::new(error.kind(), format!("`{dir}`: {error}")))
@@ -41,7 +43,10 @@ pub(super) fn place(job: &ContainerJob) -> PortResult<Place> {
         return Err(local(io::Error::other(message)));
     }
     let mut mounts = vec![bind(&worktree, WORKSPACE, Access::Write)];
-    mounts.extend(git_mounts(job, &worktree).map_err(local)?);
+    match &job.agent {
+        Some(agent) => mounts.push(prompt(job, agent).map_err(local)?),
+        None => mounts.extend(git_mounts(job, &worktree).map_err(local)?),
+    }
     let mut made = Vec::new();
     for dir in &job.sandbox.isolate_dirs {
         made.extend(mount_point(&worktree, dir).map_err(local)?);
@@ -99,6 +104,19 @@ fn git_mounts(job: &ContainerJob, worktree: &Path) -> io::Result<Vec<Mount>> {
         }
     }
     Ok(mounts)
+}
+
+/// The prompt in a copy that any user of a container may read; only the owner reaches the folder it is in.
+fn prompt(job: &ContainerJob, agent: &AgentJob) -> io::Result<Mount> {
+    let copy = job.folder.join("container.prompt");
+    let text = match fs::read(&agent.prompt) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    fs::write(&copy, text)?;
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o644))?;
+    Ok(bind(&copy, PROMPT_IN_BOX, Access::Read))
 }
 
 /// Makes the directory on the host, so that it belongs to the user and not to the engine; answers

@@ -14,7 +14,7 @@ use super::mounts::Place;
 use super::{Engine, Shared, away, create, prepare};
 use crate::model::sandbox::{User, WORKSPACE};
 use crate::model::trust::text_hash;
-use crate::ports::containers::ContainerJob;
+use crate::ports::containers::{AgentJob, ContainerJob};
 use crate::ports::{PortError, PortResult};
 
 const WHAT: &str = "try the container";
@@ -35,6 +35,10 @@ pub(super) async fn probe(
     let in_container = format!("{WORKSPACE}/{file}");
     let tried = ContainerJob {
         dir: PathBuf::new(),
+        agent: job.agent.clone().map(|agent| AgentJob {
+            on_stdin: false,
+            ..agent
+        }),
         shell: format!("f='{in_container}'; : > \"$f\" && rm \"$f\" && : > \"$f\""),
         ..job.clone()
     };
@@ -48,7 +52,7 @@ pub(super) async fn probe(
     })?;
     let ended = run(engine, job, &id).await;
     let _ = prepare::remove(engine, &id).await;
-    let path = job.worktree.join(file);
+    let path = job.ground().join(file);
     let verdict = match ended? {
         0 => judge(job, engine, &path),
         code => Err(refused(job, engine, code)),
@@ -71,7 +75,12 @@ pub(super) async fn probe(
 /// up anew with the machine.
 fn proof(job: &ContainerJob, engine: &Engine, image: &str) -> Option<PathBuf> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let above = job.worktree.parent()?.display();
+    // Each run of an agent has a folder of its own, in the same place.
+    let above = match &job.agent {
+        Some(_) => job.folder.parent()?.parent()?,
+        None => job.worktree.parent()?,
+    };
+    let above = above.display();
     let user = create::user(job, engine);
     let all = format!("{} {image} {user:?} {above} {}", engine.id, boot.trim());
     let runs = job.folder.parent()?.parent()?;
@@ -107,7 +116,7 @@ fn judge(job: &ContainerJob, engine: &Engine, path: &Path) -> PortResult<()> {
         let message = format!(
             "what a container writes to `{}` does not appear there: the engine does not share this \
              folder with its containers. Allow it in the engine's settings (file sharing)",
-            job.worktree.display()
+            job.ground().display()
         );
         return Err(PortError::unavailable(WHAT, message, None));
     };
@@ -135,9 +144,9 @@ fn judge(job: &ContainerJob, engine: &Engine, path: &Path) -> PortResult<()> {
 
 /// Why the container could not write, as far as one can see from here.
 fn refused(job: &ContainerJob, engine: &Engine, code: i64) -> PortError {
-    let (config, worktree) = (&job.sandbox.config, job.worktree.display());
-    let above = job.worktree.parent().unwrap_or(&job.worktree).display();
-    let owner = fs::metadata(&job.worktree).map(|meta| (meta.uid(), meta.gid()));
+    let (config, worktree) = (&job.sandbox.config, job.ground().display());
+    let above = job.ground().parent().unwrap_or(job.ground()).display();
+    let owner = fs::metadata(job.ground()).map(|meta| (meta.uid(), meta.gid()));
     let user = create::user(job, engine);
     let enforcing = fs::read_to_string("/sys/fs/selinux/enforce").is_ok_and(|on| on.trim() == "1");
     let remedy = match owner {

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -19,6 +20,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use super::patience;
 use crate::adapters::own::Own;
 
 /// What a finished git left.
@@ -61,6 +63,12 @@ pub(super) enum RunError {
         limit: Duration,
         guess: &'static str,
     },
+    #[error(
+        "the remote took the connection and then said nothing: `git {command}` printed nothing for {} s and \
+         was stopped",
+        silence.as_secs()
+    )]
+    Mute { command: String, silence: Duration },
     #[error("`git {command}` failed: {}", words(stderr, *code))]
     Failed {
         command: String,
@@ -74,7 +82,7 @@ impl RunError {
     pub(super) fn stderr(&self) -> &str {
         match self {
             Self::Failed { stderr, .. } => stderr,
-            Self::NotStarted { .. } | Self::TimedOut { .. } => "",
+            Self::NotStarted { .. } | Self::TimedOut { .. } | Self::Mute { .. } => "",
         }
     }
 }
@@ -96,6 +104,8 @@ pub(super) struct Call<'a> {
     pub(super) env: Vec<(&'static str, OsString)>,
     pub(super) limit: Duration,
     pub(super) reach: Reach,
+    /// How long the remote may move no byte; `None`: no limit but `limit`.
+    pub(super) silence: Option<Duration>,
 }
 
 /// How far a command goes, and so what it may know.
@@ -128,19 +138,25 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// It prints progress (`--progress`), and is stopped when it stops doing so.
+    pub(super) fn not_silent_for(mut self, silence: Duration) -> Self {
+        self.silence = Some(silence);
+        self
+    }
+
     pub(super) fn reaching(mut self, reach: Reach) -> Self {
         self.reach = reach;
         self
     }
 
     /// The command as people write it.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let args: Vec<_> = self.args.iter().map(|a| a.to_string_lossy()).collect();
         args.join(" ")
     }
 
     /// Who probably did not answer.
-    fn guess(&self) -> &'static str {
+    pub(super) fn guess(&self) -> &'static str {
         match self.args.first().and_then(|a| a.to_str()) {
             Some("commit") => {
                 "commit signing probably waits for a passphrase: unlock the key in its agent, or \
@@ -203,19 +219,23 @@ impl Runner {
         let group = Group(child.id());
         let _own = Own::child(child.id());
         let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
-        let ended = tokio::time::timeout(call.limit, feed_and_wait(&mut child, call.stdin)).await;
-        let Ok(ended) = ended else {
-            drop(group);
-            return Err(RunError::TimedOut {
-                command: call.shown(),
-                limit: call.limit,
-                guess: call.guess(),
-            });
+        let ending = feed_and_wait(&mut child, call.stdin);
+        let ended = match patience::wait(call, ending, [&out, &err]).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                drop(group);
+                return Err(error);
+            }
         };
         group.forget();
         let status = ended.map_err(not_started)?;
         let (stdout, stderr) = (out.take().await, err.take().await);
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        let stderr = if call.silence.is_some() {
+            patience::without_progress(&stderr)
+        } else {
+            stderr
+        };
         Ok(Output {
             code: status.code(),
             stdout,
@@ -249,6 +269,7 @@ impl Runner {
                 "-c",
                 "core.fsmonitor=false",
             ])
+            .args(patience::options(call))
             .args(&call.args)
             .current_dir(call.folder)
             .stdin(if call.stdin.is_some() {
@@ -323,14 +344,17 @@ impl Drop for Group {
 }
 
 /// What was read so far of an output pipe.
-struct Collected {
+pub(super) struct Collected {
     bytes: Arc<Mutex<Vec<u8>>>,
+    /// How much that is.
+    count: Arc<AtomicUsize>,
     reader: JoinHandle<()>,
 }
 
 fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collected {
     let bytes = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&bytes);
+    let count = Arc::new(AtomicUsize::new(0));
+    let (sink, counted) = (Arc::clone(&bytes), Arc::clone(&count));
     let reader = tokio::spawn(async move {
         let Some(mut pipe) = pipe else { return };
         let mut buffer = vec![0; 16 * 1024];
@@ -339,12 +363,22 @@ fn collect(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Collected {
                 return;
             }
             sink.lock().await.extend_from_slice(&buffer[..read]);
+            counted.fetch_add(read, Ordering::Relaxed);
         }
     });
-    Collected { bytes, reader }
+    Collected {
+        bytes,
+        count,
+        reader,
+    }
 }
 
 impl Collected {
+    /// Bytes that came so far.
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
     async fn take(mut self) -> Vec<u8> {
         if tokio::time::timeout(OUTPUT_GRACE, &mut self.reader)
             .await

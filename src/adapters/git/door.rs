@@ -318,7 +318,7 @@ impl Configuration<'_> {
 }
 
 /// A value as `git-config(1)` reads it back.
-fn in_quotes(value: &str) -> String {
+pub(super) fn in_quotes(value: &str) -> String {
     let escaped = value
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

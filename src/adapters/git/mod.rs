@@ -3,13 +3,17 @@
 //! Nothing here decides what the work is. It must not touch what ghswarm did not make, run a hook,
 //! wait for a person, or push past the lease of a push.
 
+mod added;
 mod address;
+mod boxes;
 mod command;
 mod commit;
 mod door;
+mod follow;
 mod look;
 mod none;
 mod outgoing;
+mod patience;
 mod place;
 mod refs;
 mod remote;
@@ -29,11 +33,14 @@ use tokio::sync::OnceCell;
 
 use crate::adapters::locks::Home;
 use crate::model::ids::{BranchName, RefName, RepoId, Sha};
-use crate::model::limits::{GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT};
+use crate::model::limits::{
+    GIT_LOCAL_TIMEOUT, GIT_NETWORK_TIMEOUT, GIT_REFS_TIMEOUT, GIT_SILENT_MAX,
+};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock;
-use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
+use crate::ports::git::{BoxWork, Git, NewBox, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
 pub use none::NoClone;
@@ -80,6 +87,8 @@ pub struct CliGitSettings {
     pub local_timeout: Duration,
     /// Limit of a command that talks to the remote, and of waiting for another process's.
     pub network_timeout: Duration,
+    /// How long the remote may move no byte.
+    pub silence_timeout: Duration,
 }
 
 impl CliGitSettings {
@@ -98,9 +107,14 @@ impl CliGitSettings {
             http_header: None,
             local_timeout: GIT_LOCAL_TIMEOUT,
             network_timeout: GIT_NETWORK_TIMEOUT,
+            silence_timeout: GIT_SILENT_MAX,
         }
     }
 }
+
+/// ssh must not ask, and must see that the other side is gone.
+const SSH: &str =
+    "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4";
 
 /// A clone that the git CLI works in.
 pub struct CliGit {
@@ -172,6 +186,7 @@ impl CliGit {
             env: Vec::new(),
             limit: self.settings.local_timeout,
             reach: Reach::Machine,
+            silence: None,
         }
     }
 
@@ -192,7 +207,7 @@ impl CliGit {
             .map_err(|e| local("read git's configuration", &e))?
             .code
             == Some(0);
-        Ok((!configured).then(|| OsString::from("ssh -o BatchMode=yes")))
+        Ok((!configured).then(|| OsString::from(SSH)))
     }
 
     /// The clone's common git folder, canonical.
@@ -315,6 +330,18 @@ impl Git for CliGit {
             .map_err(|e| local(what, &e))
     }
 
+    async fn make_box(&self, new: &NewBox) -> PortResult<()> {
+        self.perform_make_box(new).await
+    }
+
+    async fn take_box(&self, work: &BoxWork) -> PortResult<()> {
+        self.perform_take_box(work).await
+    }
+
+    async fn keep_box(&self, work: &BoxWork) -> PortResult<Option<RefName>> {
+        self.perform_keep_box(work).await
+    }
+
     async fn mark_set_up(&self, path: &Path) -> PortResult<()> {
         let what = format!("mark the worktree `{}` as set up", path.display());
         let (admin, _) = self.our_admin(path, &what).await?;
@@ -325,14 +352,23 @@ impl Git for CliGit {
         self.perform_commit(path, message).await
     }
 
+    async fn follow(&self, path: &Path, name: &RefName) -> PortResult<Sha> {
+        self.perform_follow(path, name).await
+    }
+
     async fn push(&self, push: &Push) -> PortResult<PushOutcome> {
         self.perform_push(push).await
     }
 
-    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        path: &Path,
+        base: &BranchName,
+        secrets: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         let what = format!("compare `{}` with `{base}`", path.display());
         let target = look::target(path, &self.settings.remote, base);
-        outgoing::outgoing(&self.runner, self.call(path, []), &target)
+        outgoing::outgoing(&self.runner, self.call(path, []), &target, secrets)
             .await
             .map_err(|e| local(what, &e))
     }

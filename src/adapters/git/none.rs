@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::model::ids::{BranchName, RefName, Sha};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
@@ -57,11 +58,20 @@ impl Git for NoClone {
         refused("commit")
     }
 
+    async fn follow(&self, _: &Path, _: &RefName) -> PortResult<Sha> {
+        refused("move the worktree's branch")
+    }
+
     async fn push(&self, _: &Push) -> PortResult<PushOutcome> {
         refused("push")
     }
 
-    async fn outgoing(&self, _: &Path, _: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        _: &Path,
+        _: &BranchName,
+        _: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         refused("compare with the base")
     }
 }

@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use git2::{Commit, Diff, Oid, Repository, Sort, Tree};
 
 use crate::model::ids::Sha;
-use crate::model::limits::PUSHED_FILE_BYTES_MAX;
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained};
+use crate::model::limits::{PUSHED_FILE_BYTES_MAX, SECRETS_NAMED_MAX};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained, secrets_in};
+use crate::model::secrets::Secrets;
 
+use super::added::{self, Search};
 use super::command::{Call, Runner};
 use super::look::{LookError, Target, merge_base, merge_base_with_cli, off_thread};
 
@@ -20,15 +22,24 @@ pub(super) async fn outgoing(
     runner: &Runner,
     call: Call<'_>,
     at: &Target,
+    secrets: &Secrets,
 ) -> Result<Vec<OutgoingCommit>, LookError> {
-    let copy = at.clone();
-    match off_thread(move || with_git2(&copy)).await {
-        Some(Ok(commits)) => Ok(commits),
-        Some(Err(_)) | None => with_cli(runner, &call, at).await,
+    let (copy, wanted) = (at.clone(), secrets.clone());
+    let mut commits = match off_thread(move || with_git2(&copy, &wanted)).await {
+        Some(Ok(commits)) => commits,
+        Some(Err(_)) | None => with_cli(runner, &call, at, secrets).await?,
+    };
+    for commit in &mut commits {
+        let message = secrets_in(secrets, None, (1, commit.message.as_bytes()));
+        commit.secrets.extend(message);
+        commit.secrets.sort();
+        commit.secrets.dedup();
+        commit.secrets.truncate(SECRETS_NAMED_MAX);
     }
+    Ok(commits)
 }
 
-fn with_git2(at: &Target) -> Result<Vec<OutgoingCommit>, LookError> {
+fn with_git2(at: &Target, secrets: &Secrets) -> Result<Vec<OutgoingCommit>, LookError> {
     let repo = Repository::open(&at.path)?;
     let head = repo.head()?.peel_to_commit()?;
     let base = merge_base(&repo, at, head.id())?;
@@ -39,12 +50,14 @@ fn with_git2(at: &Target) -> Result<Vec<OutgoingCommit>, LookError> {
         walk.hide(base)?;
     }
     let mut commits = Vec::new();
+    let mut search = Search::new(secrets);
     for id in walk {
         let commit = repo.find_commit(id?)?;
         commits.push(OutgoingCommit {
             sha: Sha::new(commit.id().to_string())?,
             message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
             changes: listed(changes_of(&repo, &commit)?),
+            secrets: search.commit(&repo, &commit)?,
         });
     }
     let old = base.map(|id| repo.find_commit(id)?.tree()).transpose()?;
@@ -99,6 +112,7 @@ async fn with_cli(
     runner: &Runner,
     call: &Call<'_>,
     at: &Target,
+    secrets: &Secrets,
 ) -> Result<Vec<OutgoingCommit>, LookError> {
     let base = merge_base_with_cli(runner, call, at).await?;
     let base = base.as_deref();
@@ -121,6 +135,7 @@ async fn with_cli(
             commit.changes.push(OutgoingChange { path, bytes });
         }
     }
+    added::search_with_cli(runner, call, (&ids, &mut commits), secrets).await?;
     let mut differing = differing_with_cli(runner, call, base).await?;
     differing.extend(large_with_cli(runner, call, base).await?);
     add_unexplained(&mut commits, differing);
@@ -178,6 +193,7 @@ fn one_object(answer: &[u8]) -> Option<(Result<OutgoingCommit, LookError>, &[u8]
         sha,
         message: message.to_owned(),
         changes: Vec::new(),
+        secrets: Vec::new(),
     });
     Some((
         commit.map_err(LookError::from),

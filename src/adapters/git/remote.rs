@@ -65,7 +65,7 @@ impl CliGit {
         // bases are rewritten. No maintenance: see `door.rs`.
         let args = [
             "fetch",
-            "--quiet",
+            "--progress",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",
@@ -73,6 +73,7 @@ impl CliGit {
             "--",
         ];
         let call = self.through(door, args).await?.arg(&self.settings.remote);
+        let call = call.not_silent_for(self.settings.silence_timeout);
         match self.runner.good(&call.arg(format!("+{from}:{to}"))).await {
             Ok(_) => {}
             Err(e) if is_missing_ref(e.stderr()) => return Ok(None),
@@ -108,11 +109,13 @@ impl CliGit {
         let args = [
             "push",
             "--porcelain",
+            "--progress",
             "--no-verify",
             "--recurse-submodules=no",
         ];
         let door = self.door(what).await?;
         let call = self.through(&door, args).await?;
+        let call = call.not_silent_for(self.settings.silence_timeout);
         let expected = push.expected.as_ref().map_or("", Sha::as_str);
         let call = call
             .arg(format!("--force-with-lease={}:{expected}", push.to))
@@ -266,7 +269,7 @@ const NOT_REACHED: [&str; 9] = [
     "Name or service not known",
 ];
 
-const CUT_OFF: [&str; 17] = [
+const CUT_OFF: [&str; 18] = [
     // What ssh says when the other side drops it; git itself adds only that it could not read.
     "Connection closed",
     "kex_exchange_identification",
@@ -281,6 +284,8 @@ const CUT_OFF: [&str; 17] = [
     "Connection reset",
     "Connection timed out",
     "Operation timed out",
+    // Below `http.lowSpeedLimit`.
+    "Operation too slow",
     "Empty reply from server",
     "unexpected disconnect",
     "Broken pipe",
@@ -323,9 +328,8 @@ fn reach(stderr: &str) -> Reach {
 fn read_failure(what: &str, error: &RunError, advice: &str) -> PortError {
     let words = format!("{error}{advice}");
     match (error, reach(error.stderr())) {
-        (RunError::TimedOut { .. }, _) | (_, Reach::NotReached | Reach::CutOff) => {
-            PortError::unavailable(what, words, None)
-        }
+        (RunError::TimedOut { .. } | RunError::Mute { .. }, _)
+        | (_, Reach::NotReached | Reach::CutOff) => PortError::unavailable(what, words, None),
         (_, Reach::Refused(refusal)) => PortError::refused(what, refusal, words),
         (_, Reach::Failed) => PortError::refused(what, Refusal::Local, words),
     }
@@ -334,7 +338,9 @@ fn read_failure(what: &str, error: &RunError, advice: &str) -> PortError {
 /// A write that ended without its answer may have happened.
 pub(super) fn write_failure(what: &str, error: &RunError) -> PortError {
     match error {
-        RunError::TimedOut { .. } => PortError::unknown(what, error.to_string()),
+        RunError::TimedOut { .. } | RunError::Mute { .. } => {
+            PortError::unknown(what, error.to_string())
+        }
         RunError::NotStarted { .. } | RunError::Failed { .. } => {
             write_failure_of(what, error.stderr(), error.to_string())
         }

@@ -131,7 +131,7 @@ impl CliGit {
     }
 
     /// A commit of the worktree as it is, made beside its index and branch.
-    async fn commit_dirt(
+    pub(super) async fn commit_dirt(
         &self,
         path: &Path,
         admin: &Path,

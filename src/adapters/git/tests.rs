@@ -1,5 +1,6 @@
 //! The clone, with real git in temporary folders.
 
+mod boxes;
 mod crashes;
 mod door;
 mod leftovers;

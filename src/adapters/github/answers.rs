@@ -7,6 +7,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 use crate::model::ids::Timestamp;
+use crate::model::limits::RATE_LIMIT_WAIT_MAX;
 use crate::ports::Refusal;
 
 /// GitHub asks for at least a minute after a secondary limit that names no time.
@@ -94,9 +95,15 @@ pub(super) fn reset_wait(headers: &HeaderMap) -> Option<Duration> {
         .ok()?
         .parse::<i64>()
         .ok()?;
-    let wait = reset - date_of(headers)?.timestamp();
+    let wait = reset.saturating_sub(date_of(headers)?.timestamp());
     // A second on top, since both clocks are cut to whole seconds.
-    Some(Duration::from_secs(u64::try_from(wait).unwrap_or(0) + 1))
+    let wait = u64::try_from(wait).unwrap_or(0).saturating_add(1);
+    Some(believable(Duration::from_secs(wait)))
+}
+
+/// No limit of GitHub's lasts longer: whoever says so is not believed, and asked again.
+fn believable(wait: Duration) -> Duration {
+    wait.min(RATE_LIMIT_WAIT_MAX)
 }
 
 /// `Retry-After`, in seconds or as a date.
@@ -107,14 +114,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         .ok()?
         .trim();
     if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+        return Some(believable(Duration::from_secs(seconds)));
     }
     let until = parse_date(text)?;
-    Some(
-        (until - date_of(headers)?)
-            .to_std()
-            .unwrap_or(Duration::ZERO),
-    )
+    let wait = (until - date_of(headers)?).to_std();
+    Some(believable(wait.unwrap_or(Duration::ZERO)))
 }
 
 /// The `Date` header: GitHub's clock.

@@ -1,7 +1,7 @@
 //! From GitHub's words to the model's nouns. A word we do not know becomes the variant that lets
 //! nothing through; a list is never shortened here.
 
-use crate::model::checks::{Check, CheckOutcome, CommitChecks};
+use crate::model::checks::{Check, CheckOutcome, CommitChecks, Job};
 use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Timestamp};
 use crate::model::issue::{Actor, BodyEdit, Comment, Issue, Labelled, LinkedPr, Rename};
 use crate::model::lease::LeaseCommit;
@@ -144,6 +144,7 @@ pub(super) fn pull_request(
         .map_err(|word| format!("pull request #{} is {word} without its commit", wire.number))?;
     Ok(PullRequest {
         number: PrNumber(wire.number),
+        node_id: wire.id,
         state,
         draft: wire.is_draft,
         head_repo: wire
@@ -161,7 +162,10 @@ pub(super) fn pull_request(
             sha: wire.head_ref_oid,
             checks: checks.into_iter().map(check).collect(),
         },
+        // GitHub says so only where the base's rules ask for a branch that is up to date.
+        behind: wire.merge_state_status == "BEHIND",
         merge_queue: wire.is_merge_queue_enabled,
+        queued: wire.merge_queue_entry.map(|entry| entry.position),
         assignees: logins(wire.assignees.nodes)?,
         created_at: wire.created_at,
         url: wire.url,
@@ -223,33 +227,34 @@ fn review(wire: WireReview) -> Review {
 pub(super) fn check(wire: WireCheck) -> Check {
     match wire {
         WireCheck::CheckRun {
+            database_id,
             name,
             status,
             conclusion,
+            completed_at,
             details_url,
-        } => Check {
-            outcome: check_run(&status, conclusion.as_deref()),
-            name,
-            url: details_url,
-            description: None,
-        },
+            check_suite,
+        } => {
+            let run = check_suite.workflow_run.and_then(|run| run.database_id);
+            Check {
+                url: details_url,
+                app: check_suite.app.and_then(|app| app.database_id),
+                job: database_id.zip(run).map(|(id, run)| Job { id, run }),
+                ended_at: completed_at,
+                ..Check::new(name, check_run(&status, conclusion.as_deref()))
+            }
+        }
         WireCheck::StatusContext {
             context,
             state,
             description,
             target_url,
         } => Check {
-            outcome: status_context(&state),
-            name: context,
             url: target_url,
             description,
+            ..Check::new(context, status_context(&state))
         },
-        WireCheck::Other => Check {
-            name: "a check of an unknown kind".to_owned(),
-            outcome: CheckOutcome::Unknown,
-            url: None,
-            description: None,
-        },
+        WireCheck::Other => Check::new("a check of an unknown kind", CheckOutcome::Unknown),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::model::checks::CommitChecks;
-use crate::model::ids::{CommentId, IssueNumber, RefName, Sha, Timestamp};
+use crate::model::ids::{BranchName, CommentId, IssueNumber, RefName, Sha, Timestamp};
 use crate::model::lease::LeaseCommit;
 use crate::model::limits::PAGES_MAX;
 use crate::ports::github::{BaseTip, Look, LookAt};
@@ -17,7 +17,7 @@ use super::GitHubAdapter;
 use super::convert;
 use super::send::{Kind, Query};
 use super::wire::{
-    Connection, LeasesData, LookData, WireChecked, WireIssue, WireLook, WirePr, WireRef,
+    Connection, LeasesData, LookData, TipData, WireChecked, WireIssue, WireLook, WirePr, WireRef,
     WireRollup, WireTarget,
 };
 
@@ -177,6 +177,27 @@ impl GitHubAdapter {
         let rollup = wire.status_check_rollup.take();
         let checks = self.all_checks(what, &wire.head_ref_oid, rollup).await?;
         convert::pull_request(wire, reviews, checks).map_err(|message| unreadable(what, &message))
+    }
+
+    pub(super) async fn tip_checks_of(&self, base: &BranchName) -> PortResult<CommitChecks> {
+        let what = format!("read the checks of `{base}`");
+        let mut variables = json!({ "base": RefName::of_branch(base).as_str() });
+        self.add_variables(&mut variables, &[]);
+        let query = Query {
+            what: &what,
+            kind: Kind::Read,
+            operation: "TipChecks",
+            refs: &[],
+            variables,
+        };
+        let (_, data): (Timestamp, TipData) = self.sender.graphql(&query).await?;
+        let Some(found) = data.repository else {
+            return Err(self.no_repository(&what));
+        };
+        match found.base.and_then(|base| base.target) {
+            Some(commit) => self.checks_of(&what, commit).await,
+            None => Err(unreadable(&what, "the branch has no commit")),
+        }
     }
 
     async fn checks_of(&self, what: &str, commit: WireChecked) -> PortResult<CommitChecks> {

@@ -6,10 +6,13 @@ mod answers;
 mod backlog;
 mod convert;
 mod documents;
+mod exchange;
 mod facts;
+mod jobs;
 mod listing;
 mod look;
 mod overview;
+mod rules;
 mod send;
 mod swap;
 mod ways;
@@ -30,12 +33,14 @@ use octocrab::{AuthState, Octocrab, OctocrabBuilder};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+use crate::model::checks::CommitChecks;
 use crate::model::ids::{
-    CommentId, IssueNumber, Login, PrNumber, RefName, RepoSlug, Sha, Timestamp,
+    BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoSlug, Sha, Timestamp,
 };
 use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome, Way};
 use crate::model::limits::{HTTP_CONNECT_TIMEOUT, HTTP_TIMEOUT};
 use crate::model::repo::{Permission, Repository};
+use crate::model::rules::BaseRules;
 use crate::ports::clock::Clock;
 use crate::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
@@ -90,6 +95,8 @@ impl GitHubSettings {
 /// One repository on GitHub, through the network.
 pub struct GitHubAdapter {
     sender: Sender,
+    /// Without a token, for addresses that GitHub hands out.
+    bare: reqwest::Client,
     slug: RepoSlug,
     way: Mutex<Way>,
     push: OnceLock<Arc<dyn RefPush>>,
@@ -112,13 +119,15 @@ impl GitHubAdapter {
                 "the user agent has a character no header may carry".into(),
             )
         })?;
-        let http = connect(&settings, &address)?;
+        let (http, bare) = connect(&settings, &address)?;
         let mut sender = Sender::new(http, clock, address);
         sender.user_agent = user_agent;
         sender.write_spacing = settings.write_spacing;
         sender.read_retries = settings.read_retries;
+        sender.timeout = settings.timeout;
         Ok(Self {
             sender,
+            bare,
             slug: settings.slug,
             way: Mutex::new(Way::GraphQl),
             push: OnceLock::new(),
@@ -190,7 +199,10 @@ impl GitHubAdapter {
 
 /// Builds the HTTP stack. octocrab's own `build` panics on a token with a line break and adds a
 /// second `User-Agent`, so its layers are put together here.
-fn connect(settings: &GitHubSettings, address: &Address) -> PortResult<Octocrab> {
+fn connect(
+    settings: &GitHubSettings,
+    address: &Address,
+) -> PortResult<(Octocrab, reqwest::Client)> {
     let what = "connect to GitHub";
     let token = settings.token.expose_secret();
     let bearer = HeaderValue::from_str(&format!("Bearer {token}")).ok();
@@ -216,13 +228,14 @@ fn connect(settings: &GitHubSettings, address: &Address) -> PortResult<Octocrab>
         .map_err(|error| PortError::refused(what, Refusal::Local, error.to_string()))?;
     let origin = address.origin.clone();
     let built = OctocrabBuilder::new_empty()
-        .with_service(ReqwestConnector::new(client))
+        .with_service(ReqwestConnector::new(client.clone()))
         .with_layer(&BaseUriLayer::new(origin.clone()))
         .with_layer(&AuthHeaderLayer::new(Some(bearer), origin.clone(), origin))
         .with_auth(AuthState::None)
         .build();
     match built {
-        Ok(http) => Ok(http),
+        // What adds the token are octocrab's layers.
+        Ok(http) => Ok((http, client)),
         Err(never) => match never {},
     }
 }
@@ -250,6 +263,14 @@ impl GitHub for GitHubAdapter {
 
     async fn permission(&self, login: &Login) -> PortResult<Permission> {
         self.permission_of(login).await
+    }
+
+    async fn base_rules(&self, base: &BranchName) -> PortResult<BaseRules> {
+        self.rules_of(base).await
+    }
+
+    async fn tip_checks(&self, base: &BranchName) -> PortResult<CommitChecks> {
+        self.tip_checks_of(base).await
     }
 
     async fn labels(&self) -> PortResult<Vec<String>> {
@@ -336,6 +357,22 @@ impl GitHub for GitHubAdapter {
 
     async fn merge_pr(&self, _proof: &ClaimProof, merge: &MergePr) -> PortResult<Sha> {
         self.merge(merge).await
+    }
+
+    async fn enqueue_pr(&self, _proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        self.enqueue(node_id, head).await
+    }
+
+    async fn update_branch(&self, _proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        self.bring_up_to_date(pr, head).await
+    }
+
+    async fn rerun_failed(&self, _proof: &ClaimProof, run: u64) -> PortResult<()> {
+        self.run_again(run).await
+    }
+
+    async fn job_log(&self, job: u64) -> PortResult<String> {
+        self.log_of(job).await
     }
 
     async fn create_label(&self, label: &NewLabel) -> PortResult<()> {

@@ -1,13 +1,11 @@
 //! Sends requests and sorts what comes back: reads are repeated, writes are spaced and never
 //! repeated, rate limits stop everything until they are over. Knows nothing of issues or leases.
 
-use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
-use http_body_util::BodyExt as _;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use octocrab::Octocrab;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,12 +13,14 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::answers::{Failure, GraphqlError, SECONDARY_WAIT, date_of, failure_of, graphql_failure};
 use super::documents::document;
+use super::exchange::Lost;
 use crate::model::ids::{RefName, Timestamp};
+use crate::model::limits::HTTP_TIMEOUT;
 use crate::ports::clock::Clock;
 use crate::ports::{PortError, PortResult, Refusal};
 
 /// Redirects followed: a renamed repository needs one.
-const REDIRECTS_MAX: u32 = 3;
+pub(super) const REDIRECTS_MAX: u32 = 3;
 
 /// Secondary limits in a row double the wait up to this many times (16 minutes).
 const SECONDARY_DOUBLINGS_MAX: u32 = 4;
@@ -67,14 +67,6 @@ pub(super) struct Answer {
     pub body: Vec<u8>,
 }
 
-/// A request without an answer.
-enum Lost {
-    /// It was never sent.
-    NotSent(String),
-    /// It was sent, or may have been.
-    Cut(String),
-}
-
 /// What is known of rate limits.
 #[derive(Default)]
 struct Limit {
@@ -92,10 +84,12 @@ pub(super) struct Sender {
     pub user_agent: HeaderValue,
     pub write_spacing: Duration,
     pub read_retries: u32,
+    /// Of one request, from its first byte to its answer's last.
+    pub timeout: Duration,
     /// End of the last write on the boot clock; the lock makes writes queue.
     last_write: tokio::sync::Mutex<Option<Duration>>,
     limit: Mutex<Limit>,
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
 }
 
 impl Sender {
@@ -108,6 +102,7 @@ impl Sender {
             user_agent: HeaderValue::from_static("ghswarm"),
             write_spacing: Duration::ZERO,
             read_retries: super::READ_RETRIES,
+            timeout: HTTP_TIMEOUT,
             last_write: tokio::sync::Mutex::new(None),
             limit: Mutex::new(Limit::default()),
             requests: AtomicU64::new(0),
@@ -185,6 +180,7 @@ impl Sender {
     ) -> PortResult<T> {
         let mut pause = Duration::from_secs(1);
         let mut tries = 0;
+        let since = self.clock.boot_time();
         loop {
             self.check_limit(&call.what)?;
             let message = match self.attempt(call).await {
@@ -197,8 +193,13 @@ impl Sender {
                     Err(failure) => return Err(self.port_error(call, failure)),
                 },
                 Err(Lost::NotSent(message) | Lost::Cut(message)) => message,
+                Err(Lost::Endless(message)) => {
+                    return Err(PortError::unavailable(&call.what, message, None));
+                }
             };
-            if tries == self.read_retries {
+            // Whoever waits is told rather than kept waiting for a third and a fourth slow answer.
+            let late = self.clock.boot_time().saturating_sub(since) >= self.timeout;
+            if tries == self.read_retries || late {
                 return Err(PortError::unavailable(&call.what, message, None));
             }
             tries += 1;
@@ -235,7 +236,9 @@ impl Sender {
                 Ok(value)
             }
             Err(Lost::NotSent(message)) => Err(PortError::unavailable(&call.what, message, None)),
-            Err(Lost::Cut(message)) => Err(PortError::unknown(&call.what, message)),
+            Err(Lost::Cut(message) | Lost::Endless(message)) => {
+                Err(PortError::unknown(&call.what, message))
+            }
         }
     }
 
@@ -254,7 +257,7 @@ impl Sender {
 
     /// Where a redirect leads, if it is one that may be followed: a write only where the method
     /// stays, nothing to another host.
-    fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
+    pub(super) fn redirected(&self, call: &Call, answer: &Answer) -> Option<String> {
         let follow = match answer.status.as_u16() {
             301 | 302 => call.method == Method::GET,
             307 | 308 => true,
@@ -266,42 +269,7 @@ impl Sender {
             .flatten()
     }
 
-    async fn exchange(&self, call: &Call, path: &str) -> Result<Answer, Lost> {
-        let mut request = Request::builder()
-            .method(call.method.clone())
-            .uri(path)
-            .header(header::USER_AGENT, &self.user_agent)
-            .header(header::ACCEPT, "application/vnd.github+json");
-        if let Some(etag) = &call.etag {
-            request = request.header(header::IF_NONE_MATCH, etag);
-        }
-        let request = self
-            .http
-            .build_request(request, call.body.as_ref())
-            .map_err(|error| Lost::NotSent(chain(&error)))?;
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        let response = self.http.execute(request).await.map_err(|error| {
-            if never_sent(&error) {
-                Lost::NotSent(chain(&error))
-            } else {
-                Lost::Cut(chain(&error))
-            }
-        })?;
-        let (parts, body) = response.into_parts();
-        let status = parts.status.as_u16();
-        tracing::debug!(status, "{} {path} ({})", call.method, call.what);
-        let body = body
-            .collect()
-            .await
-            .map_err(|error| Lost::Cut(chain(&error)))?;
-        Ok(Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body: body.to_bytes().to_vec(),
-        })
-    }
-
-    fn port_error(&self, call: &Call, failure: Failure) -> PortError {
+    pub(super) fn port_error(&self, call: &Call, failure: Failure) -> PortError {
         match failure {
             Failure::Refused(refusal, message) => PortError::refused(&call.what, refusal, message),
             Failure::Limited { wait, message } => {
@@ -316,7 +284,7 @@ impl Sender {
     }
 
     /// Refuses to send while a limit lasts: going on would prolong it.
-    fn check_limit(&self, what: &str) -> PortResult<()> {
+    pub(super) fn check_limit(&self, what: &str) -> PortResult<()> {
         let limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let left = limit
             .until
@@ -356,7 +324,7 @@ impl Sender {
 }
 
 /// Success and "not modified" pass.
-fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
+pub(super) fn judge(call: &Call, answer: &Answer) -> Result<(), Failure> {
     if answer.status.is_success() || answer.status == StatusCode::NOT_MODIFIED {
         return Ok(());
     }
@@ -411,63 +379,4 @@ fn read_graphql<T: DeserializeOwned>(answer: &Answer) -> Result<(Timestamp, T), 
     let data = serde_json::from_value(envelope.data)
         .map_err(|error| Failure::Stumbled(format!("the answer cannot be read: {error}")))?;
     Ok((at, data))
-}
-
-/// Did the request fail before its first byte could leave?
-fn never_sent(error: &octocrab::Error) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-            return error.is_connect() || error.is_builder();
-        }
-        cause = error.source();
-    }
-    false
-}
-
-/// An error with its causes, innermost last. A connection that was refused is said in a few words: the
-/// layers between repeat one another and the address.
-fn chain(error: &octocrab::Error) -> String {
-    if let Some(words) = refused_connection(error) {
-        return words;
-    }
-    let mut text = String::new();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let part = error.to_string();
-        if !text.ends_with(&part) {
-            if !text.is_empty() {
-                text.push_str(": ");
-            }
-            text.push_str(&part);
-        }
-        cause = error.source();
-    }
-    if text.is_empty() {
-        "no answer".to_owned()
-    } else {
-        text
-    }
-}
-
-fn refused_connection(error: &octocrab::Error) -> Option<String> {
-    let mut host = None;
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let asked = error.downcast_ref::<reqwest::Error>();
-        if let Some(url) = asked.and_then(reqwest::Error::url) {
-            let port = url
-                .port()
-                .map_or_else(String::new, |port| format!(":{port}"));
-            host = Some(format!("{}{port}", url.host_str().unwrap_or_default()));
-        }
-        if let Some(io) = error.downcast_ref::<std::io::Error>()
-            && io.kind() == std::io::ErrorKind::ConnectionRefused
-        {
-            let host = host.unwrap_or_else(|| "the other side".to_owned());
-            return Some(format!("`{host}` refused the connection"));
-        }
-        cause = error.source();
-    }
-    None
 }

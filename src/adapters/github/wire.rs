@@ -153,6 +153,7 @@ pub(super) struct WireComment {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WirePr {
+    pub id: String,
     pub number: u64,
     pub state: String,
     pub is_draft: bool,
@@ -161,8 +162,10 @@ pub(super) struct WirePr {
     pub head_repository: Option<WireRepositoryId>,
     pub base_ref_name: BranchName,
     pub mergeable: String,
+    pub merge_state_status: String,
     pub review_decision: Option<String>,
     pub is_merge_queue_enabled: bool,
+    pub merge_queue_entry: Option<WireQueued>,
     pub url: String,
     pub created_at: Timestamp,
     pub merged_at: Option<Timestamp>,
@@ -171,6 +174,36 @@ pub(super) struct WirePr {
     pub assignees: Nodes<WireLogin>,
     pub reviews: Option<Connection<WireReview>>,
     pub status_check_rollup: Option<WireRollup>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireQueued {
+    pub position: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EnqueueData {
+    pub enqueue_pull_request: Option<WireEnqueued>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireEnqueued {
+    pub merge_queue_entry: Option<WireQueued>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireDatabaseId {
+    pub database_id: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireSuite {
+    pub app: Option<WireDatabaseId>,
+    pub workflow_run: Option<WireDatabaseId>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -294,10 +327,13 @@ pub(super) struct WireRollup {
 #[serde(tag = "__typename", rename_all_fields = "camelCase")]
 pub(super) enum WireCheck {
     CheckRun {
+        database_id: Option<u64>,
         name: String,
         status: String,
         conclusion: Option<String>,
+        completed_at: Option<Timestamp>,
         details_url: Option<String>,
+        check_suite: WireSuite,
     },
     StatusContext {
         context: String,
@@ -327,6 +363,21 @@ pub(super) struct WireBase {
 pub(super) struct WireBaseTarget {
     pub oid: Sha,
     pub tree: Option<WireOid>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TipData {
+    pub repository: Option<WireTipOf>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireTipOf {
+    pub base: Option<WireTip>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireTip {
+    pub target: Option<WireChecked>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,13 +5,14 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, Sha};
+use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, Sha, Timestamp};
 use crate::ports::github::{IssueChange, MergeMethod, MergePr, NewLabel, NewPr};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::GitHubAdapter;
 use super::address::segment;
-use super::wire::WireLogin;
+use super::send::{Kind, Query};
+use super::wire::{EnqueueData, WireLogin};
 use super::write_state::AtOnce;
 
 #[derive(Deserialize)]
@@ -203,6 +204,39 @@ impl GitHubAdapter {
         Ok(written.sha)
     }
 
+    pub(super) async fn enqueue(&self, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let query = Query {
+            what: "put the pull request into the merge queue",
+            kind: Kind::Write,
+            operation: "Enqueue",
+            refs: &[],
+            variables: json!({ "pr": node_id, "head": head.as_str() }),
+        };
+        let (_, data): (Timestamp, EnqueueData) = self.sender.graphql(&query).await?;
+        let entry = data
+            .enqueue_pull_request
+            .and_then(|done| done.merge_queue_entry);
+        // It is in the queue without a place that we know.
+        Ok(entry.map_or(1, |entry| entry.position))
+    }
+
+    /// GitHub answers before it has merged; the next looks see the new head.
+    pub(super) async fn bring_up_to_date(&self, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        let path = format!("/repos/{}/pulls/{pr}/update-branch", self.slug);
+        let what = format!("update the branch of pull request #{pr}");
+        let body = json!({ "expected_head_sha": head.as_str() });
+        let call = self.write(&what, Method::PUT, &path, Some(body));
+        match self.sender.done(&call).await {
+            // Another head than the expected one, and one that has been updated meanwhile.
+            Err(PortError::Refused {
+                what,
+                refusal: Refusal::Invalid,
+                message,
+            }) if is_outdated(&message) => Err(PortError::refused(what, Refusal::Stale, message)),
+            done => done,
+        }
+    }
+
     pub(super) async fn new_label(&self, label: &NewLabel) -> PortResult<()> {
         let path = format!("/repos/{}/labels", self.slug);
         let what = format!("create the label `{}`", label.name);
@@ -220,6 +254,11 @@ impl GitHubAdapter {
             result => result,
         }
     }
+}
+
+fn is_outdated(message: &str) -> bool {
+    let words = message.to_lowercase();
+    words.contains("expected head sha") || words.contains("no new commits on the base")
 }
 
 /// What a change says of the issue itself, if anything.

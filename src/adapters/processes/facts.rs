@@ -4,9 +4,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::model::agent::{CommandReport, spent};
+use crate::model::agent_stream::AgentFormat;
+use crate::model::comment::strip_ansi;
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::{LEFT_FILE_BYTES_MAX, LOG_TAIL_BYTES};
-use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
+use crate::model::money::Spent;
+use crate::model::run::{BOX_META, RunEnd, RunExit, RunFacts, RunKey, RunSpec, RunStatus};
 use crate::ports::PortResult;
 
 use super::folder::{Holder, RunFolder, Started, local, read_json};
@@ -65,12 +69,14 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         RunStatus::Reserved | RunStatus::Running { .. } => current(folder),
     };
     let spec: Option<RunSpec> = read_json(&folder.spec()).ok();
-    let (label, tasks) = spec.map_or_else(Default::default, |spec| {
+    let reports = reports(folder);
+    let tail = words(spec.as_ref(), &reports).unwrap_or(tail);
+    let (label, tasks, head) = spec.map_or_else(Default::default, |spec| {
         let label = spec
             .commands
             .get(command)
             .map(|command| command.label.clone());
-        (label.unwrap_or_default(), spec.tasks)
+        (label.unwrap_or_default(), spec.tasks, spec.head)
     });
     Ok(RunFacts {
         key,
@@ -81,7 +87,62 @@ pub(super) fn facts(key: RunKey, folder: &RunFolder) -> PortResult<RunFacts> {
         tail,
         question: left(&folder.question()),
         review: left(&folder.review()),
+        reports,
+        agent_box: Some(folder.agent_box()).filter(|folder| folder.join(BOX_META).exists()),
+        head,
     })
+}
+
+/// What the agents of all issues under `root` cost in runs that went on after `since`. A file that was
+/// written before then is of a run that had ended.
+pub(super) fn spent_since(root: &Path, since: Timestamp) -> PortResult<Spent> {
+    let what = || format!("add up what was spent in `{}`", root.display());
+    let mut sum = Spent::default();
+    let issues = match fs::read_dir(root) {
+        Ok(issues) => issues,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(sum),
+        Err(error) => return Err(local(what(), error)),
+    };
+    for issue in issues {
+        let issue = issue.map_err(|error| local(what(), error))?;
+        // Not a directory: nobody's runs.
+        let Ok(runs) = fs::read_dir(issue.path()) else {
+            continue;
+        };
+        for run in runs {
+            let run = run.map_err(|error| local(what(), error))?;
+            let folder = RunFolder::new(run.path());
+            if modified(&folder.reports()).is_some_and(|at| at >= since) {
+                sum = sum.and(spent(&reports(&folder)));
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// What its agents said. A damaged file says nothing: what a run did does not depend on it.
+fn reports(folder: &RunFolder) -> Vec<CommandReport> {
+    read_json(&folder.reports()).unwrap_or_else(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            tracing::warn!("cannot read `{}`: {error}", folder.reports().display());
+        }
+        Vec::new()
+    })
+}
+
+/// What an agent that speaks in JSON said last, for people: its lines are no reading.
+fn words(spec: Option<&RunSpec>, reports: &[CommandReport]) -> Option<String> {
+    let last = reports.last()?;
+    let agent = spec?.commands.get(last.command)?.agent.as_ref()?;
+    if agent.format == AgentFormat::Text {
+        return None;
+    }
+    let error = last.report.error.as_ref().map(|error| error.words.clone());
+    let text = last.report.text.clone();
+    // The result repeats what the error says.
+    let text = text.filter(|text| Some(text) != error.as_ref());
+    let both: Vec<String> = text.into_iter().chain(error).collect();
+    (!both.is_empty()).then(|| strip_ansi(&both.join("\n\n")))
 }
 
 /// Index of the command that was started last.

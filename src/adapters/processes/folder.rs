@@ -60,6 +60,11 @@ impl RunFolder {
         self.0.join("exit.json")
     }
 
+    /// What the agents of the run said.
+    pub(super) fn reports(&self) -> PathBuf {
+        self.0.join("reports.json")
+    }
+
     pub(super) fn started(&self) -> PathBuf {
         self.0.join("started.json")
     }
@@ -88,6 +93,7 @@ impl RunFolder {
     pub(super) fn forget(&self) -> io::Result<()> {
         for mark in [
             self.collected(),
+            self.reports(),
             self.frozen(),
             self.current(),
             self.started(),
@@ -128,6 +134,11 @@ impl RunFolder {
     /// Index of the command that was started last.
     pub(super) fn current(&self) -> PathBuf {
         self.0.join("current")
+    }
+
+    /// The box of an agent in a container.
+    pub(super) fn agent_box(&self) -> PathBuf {
+        self.0.join("box")
     }
 
     pub(super) fn question(&self) -> PathBuf {

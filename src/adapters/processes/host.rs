@@ -3,6 +3,7 @@
 
 mod boxed;
 mod left;
+mod listening;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write, pipe};
@@ -14,17 +15,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::model::agent::CommandReport;
+use crate::model::agent_stream::{AgentReport, Channel, StreamReader};
 use crate::model::ids::Timestamp;
 use crate::model::limits::RUN_LOG_BYTES_MAX;
 use crate::model::run::{RunCommand, RunExit, RunSpec};
+use crate::model::secrets::Secrets;
 use crate::ports::containers::Container;
-use crate::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
+use crate::ports::processes::{
+    Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes, Success,
+};
 use crate::ports::{PortError, PortResult};
 
 use super::exec::SHELL;
 use super::facts;
 use super::folder::{RunFolder, Started, local, mark, read_json, remove, write_whole};
-use super::log::{self, CappedLog, Progress, SharedLog};
+use super::log::{self, CappedLog, Listener, Output, Progress, SharedLog};
 use super::table::{self, Roots, Row, TAG_FOLDER, TAG_KEY, Tag};
 
 /// A probe of the lock holds it for microseconds; this often a supervisor tries again.
@@ -54,6 +60,8 @@ pub struct RunHost {
     /// This program, which starts the commands so that they die with it; `None`: a plain shell.
     exe: Option<PathBuf>,
     log: SharedLog,
+    /// What does not get into it.
+    secrets: Arc<Secrets>,
     stop: Arc<AtomicBool>,
     running: Mutex<Running>,
     containers: boxed::Door,
@@ -75,8 +83,12 @@ struct Running {
     end: Option<ChildEnd>,
     group: Option<i32>,
     progress: Option<Arc<Progress>>,
+    /// Who reads what an agent says.
+    listener: Option<Listener>,
     /// What the command runs in, if not on the host.
     container: Option<Box<dyn Container>>,
+    /// Its output on the way into the log.
+    scrubber: boxed::Output,
 }
 
 impl RunHost {
@@ -102,12 +114,20 @@ impl RunHost {
             spec,
             exe,
             log: Arc::new(Mutex::new(log)),
+            secrets: Arc::new(Secrets::new([])),
             stop: Arc::default(),
             running: Mutex::default(),
             containers: None,
             follows,
             lock,
         })
+    }
+
+    /// The same with secrets that are known by value; those that are known by shape are known anyway.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = Arc::new(secrets);
+        self
     }
 
     /// What is to be done.
@@ -118,6 +138,11 @@ impl RunHost {
     /// Setting it asks the run to end, as the `stop` file does: for the signals of this process.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
+    }
+
+    /// Is this the command that the supervisor before this one was at?
+    fn goes_on_with(&self, index: usize) -> bool {
+        self.follows && self.folder.current().exists() && facts::current(&self.folder) == index
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -174,7 +199,15 @@ impl RunHost {
 
     fn spawn(&self, index: usize, command: &RunCommand) -> io::Result<Running> {
         write_whole(&self.folder.current(), index.to_string().as_bytes())?;
-        let (reader, writer) = pipe()?;
+        let listener = command.agent.as_deref().map(listening::listen);
+        let (out, writer) = pipe()?;
+        // What a program says of itself must not be cut by what it complains about.
+        let (aside, aside_writer) = if listener.is_some() {
+            let (aside, writer) = pipe()?;
+            (Some(aside), writer)
+        } else {
+            (None, writer.try_clone()?)
+        };
         let mut child = self.command(command);
         // A file and not a pipe: it has no size that a command must have read before it may exit.
         let stdin = if command.prompt_on_stdin && self.folder.prompt().exists() {
@@ -182,20 +215,28 @@ impl RunHost {
         } else {
             Stdio::null()
         };
-        child
-            .stdin(stdin)
-            .stdout(writer.try_clone()?)
-            .stderr(writer);
+        child.stdin(stdin).stdout(writer).stderr(aside_writer);
         let spawned = child.spawn();
         // It holds the pipe's ends for writing, which would stay open for ever.
         drop(child);
         let spawned = spawned?;
+        let progress = Arc::new(Progress::default());
+        let pipes = [(Channel::Out, Some(out)), (Channel::Err, aside)];
+        for (channel, pipe) in pipes {
+            let Some(pipe) = pipe else { continue };
+            let listener = listener.clone().map(|listener| (channel, listener));
+            let output = Output { pipe, listener };
+            let into = (Arc::clone(&self.log), Arc::clone(&self.secrets));
+            log::follow(output, into, &progress)?;
+        }
         Ok(Running {
             group: i32::try_from(spawned.id()).ok(),
             child: Some(spawned),
             end: None,
             looks: 0,
-            progress: Some(log::follow(reader, Arc::clone(&self.log))?),
+            scrubber: None,
+            progress: Some(progress),
+            listener,
             container: None,
         })
     }
@@ -210,11 +251,15 @@ impl RunHost {
         };
         write_whole(&self.folder.current(), index.to_string().as_bytes())
             .map_err(|error| local(what(), error))?;
-        let container = self.begin_boxed(index, command, boxed).ok_or_else(|| {
+        let listener = command.agent.as_deref().map(listening::listen);
+        let begun = self.begin_boxed(index, command, (boxed, listener.clone()));
+        let (container, scrubber) = begun.ok_or_else(|| {
             PortError::unavailable(what(), "this supervisor has no Docker engine", None)
         })?;
         Ok(Running {
             container: Some(container),
+            scrubber: Some(scrubber),
+            listener,
             ..Running::default()
         })
     }
@@ -230,7 +275,10 @@ impl Drop for RunHost {
 
 impl Processes for RunHost {
     fn start(&self, index: usize, command: &RunCommand) -> PortResult<()> {
-        left::clear(&self.spec.worktree, &self.spec.fresh_files);
+        // What a container wrote that goes on from an earlier supervisor is its own; that one cleared.
+        if !self.goes_on_with(index) {
+            left::clear(&self.spec.ground(), &self.spec.fresh_files);
+        }
         self.note(&format!("── $ {}", command.label));
         let started = self.begin(index, command).inspect_err(|error| {
             self.note(&format!("── cannot be started: {error}"));
@@ -255,7 +303,11 @@ impl Processes for RunHost {
     fn child(&self) -> PortResult<ChildFacts> {
         let mut running = self.running();
         if let Some(container) = &running.container {
-            return container.facts();
+            let facts = container.facts()?;
+            if !facts.output_open {
+                self.write_rest(running.scrubber.as_ref());
+            }
+            return Ok(facts);
         }
         if running.end.is_none()
             && let Some(child) = running.child.as_mut()
@@ -273,9 +325,23 @@ impl Processes for RunHost {
         Ok(ChildFacts {
             end: running.end,
             output_bytes: progress.map_or(0, |seen| seen.bytes.load(Ordering::Acquire)),
-            output_open: progress.is_some_and(|seen| !seen.closed.load(Ordering::Acquire)),
+            output_open: progress.is_some_and(|seen| seen.open.load(Ordering::Acquire) > 0),
             preparing: false,
         })
+    }
+
+    fn report(&self) -> Option<AgentReport> {
+        self.heard(StreamReader::report)
+    }
+
+    fn report_of_end(&self, success: Success) -> Option<AgentReport> {
+        self.heard(|reader| reader.report_of_end(success == Success::Yes))
+    }
+
+    fn keep_reports(&self, reports: &[CommandReport]) -> PortResult<()> {
+        let what = || format!("write `{}`", self.folder.reports().display());
+        let text = serde_json::to_vec_pretty(reports).map_err(|error| local(what(), error))?;
+        write_whole(&self.folder.reports(), &text).map_err(|error| local(what(), error))
     }
 
     fn alive(&self) -> PortResult<usize> {
@@ -326,15 +392,17 @@ impl Processes for RunHost {
 
     fn take_left_files(&self, taken: LeftFiles) -> PortResult<()> {
         let targets = [self.folder.question(), self.folder.review()];
-        left::take(&self.spec.worktree, &self.spec.fresh_files, &targets, taken)
+        left::take(&self.spec.ground(), &self.spec.fresh_files, &targets, taken)
             .map_err(|error| local("take the question and review files", error))
     }
 
     fn note(&self, line: &str) {
+        let line = self.secrets.redact(line);
         log::append(&self.log, format!("{line}\n").as_bytes());
     }
 
     fn finish(&self, exit: &RunExit) -> PortResult<()> {
+        self.write_rest(self.running().scrubber.as_ref());
         let what = || format!("write `{}`", self.folder.exit().display());
         let text = serde_json::to_vec_pretty(exit).map_err(|error| local(what(), error))?;
         write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))?;

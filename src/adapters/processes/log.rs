@@ -1,15 +1,18 @@
 //! A run's log: one file with a cap. Beyond the cap the middle is left out, and the log says so: the
-//! head tells what was started, the tail tells what went wrong.
+//! head tells what was started, the tail tells what went wrong. No secret gets into it: see `scrub`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use super::scrub::Scrubber;
+use crate::model::agent_stream::{Channel, StreamReader};
 use crate::model::comment::strip_ansi;
+use crate::model::secrets::Secrets;
 
 /// The file and what is in it.
 pub(super) struct CappedLog {
@@ -78,7 +81,17 @@ impl CappedLog {
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub bytes: AtomicU64,
-    pub closed: AtomicBool,
+    /// Pipes that somebody still holds.
+    pub open: AtomicUsize,
+}
+
+/// Who reads along.
+pub(super) type Listener = Arc<Mutex<StreamReader>>;
+
+/// One pipe of a command.
+pub(super) struct Output {
+    pub pipe: PipeReader,
+    pub listener: Option<(Channel, Listener)>,
 }
 
 /// A log that threads share.
@@ -86,6 +99,9 @@ pub(super) type SharedLog = Arc<Mutex<CappedLog>>;
 
 /// Appends under the lock; a log that cannot be written must not end a run that works.
 pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = log.append(bytes) {
         tracing::warn!("cannot write the run's log: {error}");
@@ -94,30 +110,46 @@ pub(super) fn append(log: &SharedLog, bytes: &[u8]) {
 
 /// Copies a command's output into the log in a thread of its own, until everybody has closed the
 /// pipe. The thread may outlive the command: whoever still holds the pipe is the caller's business.
-pub(super) fn follow(mut pipe: PipeReader, log: SharedLog) -> io::Result<Arc<Progress>> {
-    let progress = Arc::new(Progress::default());
-    let seen = Arc::clone(&progress);
+pub(super) fn follow(
+    output: Output,
+    (log, secrets): (SharedLog, Arc<Secrets>),
+    progress: &Arc<Progress>,
+) -> io::Result<()> {
+    let seen = Arc::clone(progress);
+    seen.open.fetch_add(1, Ordering::AcqRel);
     thread::Builder::new()
         .name("output".to_owned())
         .spawn(move || {
-            let mut buffer = vec![0; 64 * 1024];
-            loop {
-                match pipe.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(n) => {
-                        append(&log, &buffer[..n]);
-                        seen.bytes.fetch_add(n as u64, Ordering::Release);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        tracing::warn!("cannot read the run's output: {error}");
-                        break;
-                    }
-                }
-            }
-            seen.closed.store(true, Ordering::Release);
+            let mut scrubber = Scrubber::new(secrets);
+            copy(output, (&log, &mut scrubber), &seen);
+            append(&log, &scrubber.finish());
+            seen.open.fetch_sub(1, Ordering::AcqRel);
         })?;
-    Ok(progress)
+    Ok(())
+}
+
+/// Listeners hear what was printed, the log what may be kept.
+fn copy(mut output: Output, (log, scrubber): (&SharedLog, &mut Scrubber), seen: &Progress) {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match output.pipe.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(n) => {
+                append(log, &scrubber.pass(&buffer[..n]));
+                if let Some((channel, listener)) = &output.listener {
+                    let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                    listener.feed(*channel, &buffer[..n]);
+                }
+                // Last: who sees the bytes finds what they say.
+                seen.bytes.fetch_add(n as u64, Ordering::Release);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!("cannot read the run's output: {error}");
+                return;
+            }
+        }
+    }
 }
 
 /// The last `bytes_max` bytes of a log without terminal codes.

@@ -9,6 +9,7 @@ mod facts;
 mod folder;
 mod host;
 mod log;
+mod scrub;
 mod start;
 mod table;
 
@@ -18,8 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::model::ids::IssueNumber;
+use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::limits::KILL_WAIT_MAX;
+use crate::model::money::Spent;
 use crate::model::run::{RunFacts, RunKey, RunSpec, RunStatus};
 use crate::model::sandbox::{Sandbox, SandboxOwner};
 use crate::ports::containers::Containers;
@@ -100,6 +102,10 @@ impl Runs for ProcessRuns {
             .collect()
     }
 
+    fn spent_since(&self, since: Timestamp) -> PortResult<Spent> {
+        facts::spent_since(&self.root, since)
+    }
+
     fn start(&self, spec: &RunSpec) -> PortResult<StartOutcome> {
         self.reap();
         // An agent whose supervisor died may still be writing to the worktree.
@@ -112,6 +118,10 @@ impl Runs for ProcessRuns {
         let (outcome, child) = start::start(&starter, &folder, spec)?;
         self.remember(child);
         Ok(outcome)
+    }
+
+    fn box_folder(&self, key: &RunKey) -> Option<PathBuf> {
+        Some(RunFolder::new(self.run_folder(key)).agent_box())
     }
 
     fn adopt(&self, issue: IssueNumber) -> PortResult<()> {

@@ -96,6 +96,9 @@ pub(super) fn write_files(folder: &RunFolder, spec: &RunSpec) -> io::Result<()> 
     if let Some(prompt) = &spec.prompt {
         write_whole(&folder.prompt(), prompt.as_bytes())?;
     }
+    for (name, text) in &spec.files {
+        write_whole(&folder.path().join(name), text.as_bytes())?;
+    }
     // The prompt stands in its own file; twice would only cost disk.
     let slim = RunSpec {
         prompt: None,

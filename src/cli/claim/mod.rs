@@ -173,8 +173,10 @@ async fn check(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
     } else {
         print::standing(opened, &standing);
     }
-    let held = standing.verdict == Verdict::Held;
-    Ok(ExitCode::from(if held { HELD } else { 0 }))
+    Ok(ExitCode::from(match standing.verdict {
+        Verdict::Free | Verdict::Ours => 0,
+        Verdict::Held | Verdict::Displaced => HELD,
+    }))
 }
 
 /// The lease of a claim, and of the bundle that it leads: other tools look at leases alone.
@@ -194,7 +196,11 @@ async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
         let (renewed, words) = match &outcome {
             Some(RenewOutcome::Renewed { .. }) => (true, "renewed".to_owned()),
             Some(RenewOutcome::Lost { holder }) => (false, format!("lost to {holder}")),
-            Some(RenewOutcome::Released | RenewOutcome::Unanswered(_)) | None => {
+            Some(RenewOutcome::Released) => (
+                false,
+                format!("was given back or taken over; to have it again: ghswarm claim {issue}"),
+            ),
+            Some(RenewOutcome::Unanswered(_)) | None => {
                 (false, "this home has no claim by hand on it".to_owned())
             }
         };

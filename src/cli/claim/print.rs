@@ -230,6 +230,11 @@ pub(super) fn standing(opened: &Opened, standing: &HandStanding) {
             "  its lease ran out; renew it: ghswarm claim renew {issue}"
         ));
     }
+    if standing.verdict == Verdict::Displaced {
+        output::say(&format!(
+            "  your claim was given back or taken over; to have it again: ghswarm claim {issue}"
+        ));
+    }
     let nobody = standing.holding.is_none();
     let labels = &opened.engine.policy.labels;
     let frees = standing.why.as_ref().filter(|_| nobody);
@@ -243,6 +248,7 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::Free => "free",
         Verdict::Ours => "ours",
         Verdict::Held => "held",
+        Verdict::Displaced => "displaced",
     }
 }
 
@@ -276,6 +282,10 @@ pub(super) fn swept(one: &Swept, dry: DryRun) -> String {
             let done = would("released", "would release it");
             format!("{because}: {done}")
         }
+        SweptHow::Displaced => {
+            let done = would("its record is archived", "would archive its record");
+            format!("the claim was given back or taken over: {done}")
+        }
         SweptHow::Active => "active: left alone".to_owned(),
         SweptHow::Stale => "stale, without a pull request: the next claim takes it over".to_owned(),
     };
@@ -287,6 +297,7 @@ pub(super) fn swept_json(one: &Swept) -> Value {
         SweptHow::Finished => ("finished", None, None),
         SweptHow::Merged { pr } => ("merged", Some(pr), None),
         SweptHow::Dead { because } => ("dead", None, Some(because)),
+        SweptHow::Displaced => ("displaced", None, None),
         SweptHow::Active => ("active", None, None),
         SweptHow::Stale => ("stale", None, None),
     };

@@ -1,6 +1,7 @@
 //! `ghswarm demo`: an issue goes from spec to merged on this machine. GitHub is simulated by a process
 //! of its own; git, the agents, the tests and the engine are the real ones.
 
+mod clear;
 mod serve;
 mod timeline;
 mod world;
@@ -48,7 +49,9 @@ pub async fn demo(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandE
     let report = run(&env, &ready).await?;
     let summary = server.summary()?;
     let seconds = clock.boot_time().saturating_sub(started).as_secs_f64();
-    tell(options, &ready, &report, &summary, seconds)
+    let told = tell(options, &ready, &report, &summary, seconds);
+    server.close();
+    Ok(told)
 }
 
 async fn run(env: &Env, ready: &serve::Ready) -> Result<CycleReport, CommandError> {
@@ -92,7 +95,7 @@ fn tell(
     report: &CycleReport,
     summary: &Summary,
     seconds: f64,
-) -> Result<ExitCode, CommandError> {
+) -> ExitCode {
     let last = report.issues.first();
     let outcome = last.map_or("unknown", |issue| issue.outcome);
     let done = outcome == "done" && summary.pr_merged && !summary.issue_open;
@@ -125,12 +128,7 @@ fn tell(
         });
         output::data(&line.to_string());
     }
-    if !options.keep {
-        std::fs::remove_dir_all(&ready.dir).map_err(|error| {
-            CommandError::outside(format!("cannot remove `{}`", ready.dir.display()), error)
-        })?;
-    }
-    Ok(ExitCode::from(u8::from(!done)))
+    ExitCode::from(u8::from(!done))
 }
 
 fn places(ready: &serve::Ready) {

@@ -11,6 +11,7 @@ use super::super::args::DemoOptions;
 use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
 use super::super::{doctor, output, signals, wiring};
+use super::clear;
 use super::world::{self, Hub};
 use crate::adapters::clock::SystemClock;
 use crate::ports::PortError;
@@ -56,7 +57,8 @@ pub struct Summary {
 /// The child process.
 pub struct Server {
     child: Child,
-    asks: ChildStdin,
+    /// Closed, it says that the demo is over, however we end: then the server clears away what was made.
+    asks: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
@@ -85,6 +87,9 @@ impl Server {
         pass("--review", options.review.as_ref().map(AsRef::as_ref));
         pass("--ci", options.ci.as_ref().map(AsRef::as_ref));
         pass("--docker", options.docker.as_ref().map(AsRef::as_ref));
+        if options.keep {
+            command.arg("--keep");
+        }
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -95,7 +100,7 @@ impl Server {
             pipes.ok_or_else(|| CommandError::new(Kind::Bug, "the demo's GitHub has no pipes"))?;
         Ok(Self {
             child,
-            asks,
+            asks: Some(asks),
             answers: BufReader::new(answers),
         })
     }
@@ -107,9 +112,16 @@ impl Server {
 
     /// Asks how the world stands.
     pub fn summary(&mut self) -> Result<Summary, CommandError> {
-        writeln!(self.asks, "summary")
-            .map_err(|error| CommandError::outside("the demo's GitHub is gone", error))?;
+        let gone = |error| CommandError::outside("the demo's GitHub is gone", error);
+        if let Some(asks) = &mut self.asks {
+            writeln!(asks, "summary").map_err(gone)?;
+        }
         self.answer()
+    }
+
+    /// Ends it, and waits until it has cleared everything away.
+    pub fn close(self) {
+        drop(self);
     }
 
     fn answer<T: DeserializeOwned>(&mut self) -> Result<T, CommandError> {
@@ -136,7 +148,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        drop(self.asks.take());
         let _ = self.child.wait();
     }
 }
@@ -144,22 +156,25 @@ impl Drop for Server {
 /// `demo --serve`.
 pub async fn serve(env: &Env, options: &DemoOptions) -> Result<ExitCode, CommandError> {
     let dir = super::new_dir()?;
-    let set_up = world::script(options, &dir).and_then(|script| {
-        let hub = world::hub(options, &dir, &script)?;
-        Ok((script, hub))
-    });
-    let (script, hub) = set_up.inspect_err(|_| {
-        // Nothing in it is of use to anybody; what is left of it is the system's to clean.
-        let _ = std::fs::remove_dir_all(&dir);
-    })?;
+    let served = serve_in(env, &dir, options).await;
+    // What could not be set up is of use to nobody.
+    if served.is_err() || (options.managed && !options.keep) {
+        clear::away(&dir).await;
+    }
+    served
+}
+
+async fn serve_in(env: &Env, dir: &Path, options: &DemoOptions) -> Result<ExitCode, CommandError> {
+    let script = world::script(options, dir)?;
+    let hub = world::hub(options, dir, &script)?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(|error| CommandError::outside("cannot listen on 127.0.0.1", error))?;
     let serving = crate::sim::github::serve(&hub.sim, listener)
         .map_err(|error| CommandError::outside("cannot serve", error))?;
-    let (clone, config) = world::user_side(&dir, &hub, &script, &serving.url())?;
+    let (clone, config) = world::user_side(dir, &hub, &script, &serving.url())?;
     let ready = Ready {
-        dir,
+        dir: dir.to_owned(),
         config,
         clone,
         token: hub.sim.token_for(world::OWNER),
@@ -172,7 +187,11 @@ pub async fn serve(env: &Env, options: &DemoOptions) -> Result<ExitCode, Command
     }
     announce(options, &ready)?;
     let end = if options.managed {
-        answer_until_closed(&hub, &ready).await
+        // Ctrl-C reaches both of us; what the other side does then shows in its pipe.
+        tokio::select! {
+            end = answer_until_closed(&hub, &ready) => end,
+            signal = signals::wait() => signal.map(|signal| ExitCode::from(signal.exit_code())),
+        }
     } else {
         signals::wait()
             .await

@@ -91,17 +91,33 @@ pub fn clone(config: &RepoConfig) -> Vec<Finding> {
 
 /// Are the agents' programs found?
 pub fn programs(config: &RepoConfig) -> Vec<Finding> {
+    host_agents(config)
+        .into_iter()
+        .flat_map(|(name, agent)| agent.commands.iter().map(move |c| program(name, agent, c)))
+        .collect()
+}
+
+/// An agent none of whose programs is found here: it would fail at every try.
+pub fn lost_agent(config: &RepoConfig) -> Option<Finding> {
+    host_agents(config).into_iter().find_map(|(name, agent)| {
+        let mut found = agent.commands.iter().map(|c| program(name, agent, c));
+        let first = found.next().filter(|one| one.ok == Some(false))?;
+        found.all(|one| one.ok == Some(false)).then_some(first)
+    })
+}
+
+/// Those that run on this machine and not in a container.
+fn host_agents(config: &RepoConfig) -> Vec<(&'static str, &AgentConfig)> {
+    if config.agents.sandbox.is_some() {
+        return Vec::new();
+    }
     let agents = [
         ("implement", Some(&config.agents.implement)),
         ("simplify", config.agents.simplify.as_ref()),
         ("review", Some(&config.agents.review)),
     ];
-    let agents = agents
-        .into_iter()
-        .filter_map(|(name, agent)| Some((name, agent?)));
-    agents
-        .flat_map(|(name, agent)| agent.commands.iter().map(move |c| program(name, agent, c)))
-        .collect()
+    let used = |(name, agent): (_, Option<_>)| Some((name, agent?));
+    agents.into_iter().filter_map(used).collect()
 }
 
 fn program(name: &str, agent: &AgentConfig, command: &str) -> Finding {
@@ -115,6 +131,10 @@ fn program(name: &str, agent: &AgentConfig, command: &str) -> Finding {
             format!("{name}: `{command}` is more than a program"),
         );
     };
+    if word.contains('/') && !word.starts_with('/') {
+        let what = format!("{name}: `{word}` is looked for in the issue's worktree");
+        return Finding::skipped("agent", what);
+    }
     let path = agent.env.get("PATH").map(String::as_str);
     match ask("sh", &["-c", "command -v -- \"$1\"", "sh", word], path) {
         Some(found) => Finding::good("agent", format!("{name}: {found}")),

@@ -15,8 +15,24 @@ use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::output::{self, Paint, data, paint};
 use super::{select, wiring};
+use crate::config::RepoConfig;
 
 pub use remote::wanted as labels_of;
+
+/// Refuses to begin where an agent cannot be started at all: each try would cost a run.
+pub fn agents_are_there(config: &RepoConfig) -> Result<(), CommandError> {
+    let Some(finding) = local::lost_agent(config) else {
+        return Ok(());
+    };
+    let error = CommandError::new(
+        Kind::Config,
+        format!("repository `{}`: {}", config.alias, finding.what),
+    );
+    let hints = finding.remedies.into_iter();
+    Err(hints
+        .fold(error, CommandError::hint)
+        .hint("see what else is missing: ghswarm doctor"))
+}
 
 /// How one look went.
 #[derive(Debug, Clone, Serialize)]

@@ -13,16 +13,18 @@ use crate::ports::{PortError, PortResult};
 
 /// All of it, for one repository.
 pub fn look(env: &Env, config: &RepoConfig) -> Vec<Finding> {
-    let mut found = vec![Finding::skipped("agents", ON_HOST)];
-    let sandboxes: BTreeMap<&str, &Sandbox> = config
-        .places
-        .iter()
-        .filter_map(|place| place.sandbox.as_ref())
+    let mut found = vec![match &config.agents.sandbox {
+        None => Finding::skipped("agents", ON_HOST),
+        Some(sandbox) => Finding::good("agents", format!("run {}", sandbox.agent_reaches())),
+    }];
+    if config.places.iter().all(|place| place.sandbox.is_none()) {
+        let what = "run on this host: `verify.sandbox` puts them into containers";
+        found.push(Finding::skipped("verify steps", what));
+    }
+    let sandboxes: BTreeMap<&str, &Sandbox> = wiring::sandboxes(config)
         .map(|sandbox| (sandbox.image.as_str(), sandbox))
         .collect();
     if sandboxes.is_empty() {
-        let what = "run on this host, too: `verify.sandbox` puts them into containers";
-        found.push(Finding::skipped("verify steps", what));
         return found;
     }
     let engine = match wiring::containers(env) {
@@ -47,8 +49,8 @@ pub fn look(env: &Env, config: &RepoConfig) -> Vec<Finding> {
     found
 }
 
-const ON_HOST: &str =
-    "run on this host: they reach what you reach (files, keys, programs, network)";
+const ON_HOST: &str = "run on this host: they reach what you reach (files, keys, programs, network); \
+     `agents.sandbox` puts them into containers";
 
 fn image(engine: &DockerContainers, sandbox: &Sandbox) -> Finding {
     let Sandbox { image, config, .. } = sandbox;
@@ -63,7 +65,7 @@ fn image(engine: &DockerContainers, sandbox: &Sandbox) -> Finding {
         ),
         (Ok(false), Pull::Missing | Pull::Always) => Finding::skipped(
             "image",
-            format!("`{image}` of `{config}` is not there: the first step pulls it"),
+            format!("`{image}` of `{config}` is not there: the first one that needs it pulls it"),
         ),
     }
 }

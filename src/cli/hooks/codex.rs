@@ -30,7 +30,7 @@ pub(super) fn apply(home: &Path, program: &str, wish: Wish) -> Result<Vec<String
             Ok(vec![format!("{shown}: added: notify")])
         }
         (Wish::Gone, Some(line)) if is_ours(line) => {
-            let rest = text.replacen(&format!("{line}\n"), "", 1);
+            let rest = without(&text, line);
             if rest.is_empty() {
                 std::fs::remove_file(&path)
                     .map_err(|error| super::failed("remove", &path, error))?;
@@ -43,6 +43,21 @@ pub(super) fn apply(home: &Path, program: &str, wish: Wish) -> Result<Vec<String
         }
         (Wish::Gone, Some(_) | None) => Ok(vec![format!("{shown}: nothing of ghswarm's")]),
     }
+}
+
+/// The text without this line and its end, whichever that is; a last line may have none.
+fn without(text: &str, line: &str) -> String {
+    let bare = |one: &str| {
+        let one = one.strip_suffix('\n').unwrap_or(one);
+        one.strip_suffix('\r').unwrap_or(one) == line
+    };
+    let mut gone = false;
+    let stays = |one: &&str| {
+        let goes = !gone && bare(one);
+        gone |= goes;
+        !goes
+    };
+    text.split_inclusive('\n').filter(stays).collect()
 }
 
 fn is_notify(line: &str) -> bool {

@@ -93,6 +93,24 @@ fn codex_keeps_its_file_and_another_notify_program() {
 }
 
 #[test]
+fn codex_loses_its_line_however_that_line_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config.toml");
+    let line = "notify = [\"ghswarm\", \"lease\", \"codex-hook\"]";
+    for (before, after) in [
+        (format!("a = 1\n{line}"), Some("a = 1\n")),
+        (format!("{line}\r\na = 1\r\n"), Some("a = 1\r\n")),
+        (format!("a = 1\r\n{line}\r\nb = 2"), Some("a = 1\r\nb = 2")),
+        (line.to_owned(), None),
+    ] {
+        std::fs::write(&path, &before).unwrap();
+        codex::apply(dir.path(), "ghswarm", Wish::Gone).unwrap();
+        let left = std::fs::read_to_string(&path).ok();
+        assert_eq!(left.as_deref(), after, "{before:?}");
+    }
+}
+
+#[test]
 fn a_pre_push_hook_that_was_there_comes_back() {
     let dir = tempfile::tempdir().unwrap();
     git2::Repository::init(dir.path()).unwrap();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ids::IssueNumber;
 use crate::model::ids::Timestamp;
+use crate::model::limits::LEASE_TTL_MIN_MAX;
 
 /// The note's name in the worktree's git folder. gh-issue-lease reads and writes the same one.
 const NOTE: &str = "gh-issue-lease-hold.json";
@@ -84,10 +85,15 @@ pub struct Note {
 impl Note {
     /// Does it say that this owner holds this issue, stamped within this part of its time?
     pub fn holds(&self, issue: IssueNumber, owner: &str, now: Timestamp, part: i64) -> bool {
-        let age = now.timestamp_millis() - self.at;
-        let ttl = i64::try_from(self.ttl_min)
-            .unwrap_or(0)
-            .saturating_mul(60_000);
+        // Times that no lease can have are a damaged note's, and such a note says nothing.
+        let Some(age) = now.timestamp_millis().checked_sub(self.at) else {
+            return false;
+        };
+        let ttl_min = u32::try_from(self.ttl_min).unwrap_or(u32::MAX);
+        if ttl_min > LEASE_TTL_MIN_MAX {
+            return false;
+        }
+        let ttl = i64::from(ttl_min) * 60_000;
         // A note from the future is one of another clock.
         self.issue == issue && self.owner == owner && age >= 0 && age < ttl / part
     }
@@ -203,5 +209,31 @@ mod tests {
             !note.holds(IssueNumber(7), "a", at(-1), 1),
             "from the future"
         );
+    }
+
+    #[test]
+    fn a_note_whose_times_no_lease_can_have_is_not_believed() {
+        let now = Timestamp::from_timestamp(1_764_500_000, 0).unwrap();
+        let stamped = now.timestamp_millis();
+        let (longest, endless) = (u64::from(LEASE_TTL_MIN_MAX), u64::MAX);
+        for (at, ttl_min, believed) in [
+            (stamped, longest, true),
+            (stamped, longest + 1, false),
+            (stamped, endless, false),
+            (i64::MIN, longest, false),
+            (i64::MIN, endless, false),
+            (i64::MAX, longest, false),
+            (0, longest, false),
+            (0, endless, false),
+        ] {
+            let note = Note {
+                issue: IssueNumber(7),
+                owner: "a".to_owned(),
+                ttl_min,
+                at,
+            };
+            let holds = note.holds(IssueNumber(7), "a", now, 1);
+            assert_eq!(holds, believed, "{at} {ttl_min}");
+        }
     }
 }

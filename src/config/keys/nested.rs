@@ -146,14 +146,19 @@ pub(super) const AGENTS: &[Key] = &[
         AGENT,
         "makes the change smaller; leave it out to skip the phase",
     ),
-    section("sandbox", &AGENT_SANDBOX, "where agents run"),
+    section(
+        "sandbox",
+        &AGENT_SANDBOX,
+        "where agents run: on the host, or each run in a container, on a clone of its worktree",
+    ),
 ];
 
 const AGENT: &[Key] = &[
     required(
         "command",
         Kind::Commands,
-        "shell command with `{prompt}`, `{prompt_file}` or `{stdin}`; a list is tried in order",
+        "shell command with `{prompt}`, `{prompt_file}` or `{stdin}`, and `{resume}` where it may go on with its \
+         session; a list is tried in order",
     ),
     key(
         "startup_timeout",
@@ -203,9 +208,8 @@ const AGENT: &[Key] = &[
         "output",
         Kind::Word(&["text", "claude-json", "codex-json"]),
         "text",
-        "how its output reads",
-    )
-    .not_yet("output is kept as text"),
+        "how its output reads; with JSON ghswarm knows what it cost, its limits and its session",
+    ),
 ];
 
 const SANDBOX: [Key; 13] = [
@@ -279,14 +283,11 @@ const SANDBOX: [Key; 13] = [
     ),
 ];
 
-/// Of agents, which run on the host, with clocks of their own.
+/// Of agents, which have clocks of their own.
 const AGENT_SANDBOX: [Key; 13] = {
     let mut keys = SANDBOX;
-    let mut at = 0;
-    while at < keys.len() {
-        keys[at] = keys[at].not_yet("agents run on the host");
-        at += 1;
-    }
+    let last = keys.len() - 1;
+    keys[last] = keys[last].not_yet("each agent has its own `timeout`");
     keys
 };
 
@@ -309,18 +310,26 @@ pub(super) const BUDGET: &[Key] = &[
     section("usd", USD, "US dollars, where the agent reports them"),
 ];
 
-const NO_SPEND: &str = "`issue_max_agent_runs` is the cap";
-
 const TOKENS: &[Key] = &[
-    key("run", Kind::Count(0, VAST), "0", "of one run").not_yet(NO_SPEND),
-    key("issue", Kind::Count(0, VAST), "0", "of one issue").not_yet(NO_SPEND),
-    key("day", Kind::Count(0, VAST), "0", "of one day").not_yet(NO_SPEND),
+    key("run", Kind::Count(0, VAST), "0", "of one run"),
+    key("issue", Kind::Count(0, VAST), "0", "of one issue in all"),
+    key(
+        "day",
+        Kind::Count(0, VAST),
+        "0",
+        "of all issues in one day (UTC) of this machine",
+    ),
 ];
 
 const USD: &[Key] = &[
-    key("run", Kind::Number, "0", "of one run").not_yet(NO_SPEND),
-    key("issue", Kind::Number, "0", "of one issue").not_yet(NO_SPEND),
-    key("day", Kind::Number, "0", "of one day").not_yet(NO_SPEND),
+    key("run", Kind::Number, "0", "of one run"),
+    key("issue", Kind::Number, "0", "of one issue in all"),
+    key(
+        "day",
+        Kind::Number,
+        "0",
+        "of all issues in one day (UTC) of this machine",
+    ),
 ];
 
 pub(super) const GITHUB: &[Key] = &[

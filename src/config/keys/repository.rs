@@ -117,30 +117,26 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
         "auto_fix_ci",
         Kind::Switch,
         "true",
-        "let the agent mend red checks; until that exists they block, with the reason",
-    )
-    .not_yet("red checks block"),
+        "let the agent mend checks that are red twice, and not on the base as well; else they block",
+    ),
     key(
         "ci_fix_max_retries",
         Kind::Count(0, RETRIES),
         "3",
-        "tries at red checks (see above)",
-    )
-    .not_yet("red checks block"),
+        "fixes of red checks by the agent, an issue, before they block; each is reviewed and verified, too",
+    ),
     key(
         "transient_error_patterns",
         Kind::Texts(Rule::Pattern),
         "[]",
-        "regular expressions; an agent's output that matches is no failure of the task",
-    )
-    .not_yet("every failure counts as a try"),
+        "regular expressions; an agent that fails with such an output is tried again later",
+    ),
     key(
         "transient_max_retries",
         Kind::Count(0, RETRIES),
         "5",
-        "tries after such an output",
-    )
-    .not_yet("every failure counts as a try"),
+        "tries again, each later than the one before, when an agent's server or network fails",
+    ),
     key(
         "max_retries",
         Kind::Count(0, RETRIES),

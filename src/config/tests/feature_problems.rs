@@ -52,24 +52,19 @@ fn features_that_are_not_there_are_refused_and_never_ignored() {
     check(
         &with(
             "lock: label
-budget: {tokens: {run: 5}, usd: {day: 0.5, issue: 0}}
 github: {app: {id: 3}}
 notify: {slack_webhook_url: hunter2, macos: true, command: x, on_completed: false}",
         ),
         r"
 c.yaml:6:11: `lock: label` is not supported yet: issues are locked by leases
   hint: remove it
-c.yaml:7:28: `budget.tokens.run` is not supported yet: `issue_max_agent_runs` is the cap
+c.yaml:7:24: `github.app.id` is not supported yet: a token is used
   hint: remove it
-c.yaml:7:43: `budget.usd.day` is not supported yet: `issue_max_agent_runs` is the cap
+c.yaml:8:33: `notify.slack_webhook_url` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
-c.yaml:8:24: `github.app.id` is not supported yet: a token is used
+c.yaml:8:49: `notify.macos` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
-c.yaml:9:33: `notify.slack_webhook_url` is not supported yet: comments and `ghswarm status` tell it
-  hint: remove it
-c.yaml:9:49: `notify.macos` is not supported yet: comments and `ghswarm status` tell it
-  hint: remove it
-c.yaml:9:64: `notify.command` is not supported yet: comments and `ghswarm status` tell it
+c.yaml:8:64: `notify.command` is not supported yet: comments and `ghswarm status` tell it
   hint: remove it
 ",
     );
@@ -77,15 +72,6 @@ c.yaml:9:64: `notify.command` is not supported yet: comments and `ghswarm status
         &with("verify: [{path: a, mutex: x}]"),
         r"
 c.yaml:6:31: `verify.mutex` is not supported yet: call `ghswarm mutex NAME -- COMMAND` in the step
-  hint: remove it
-",
-    );
-    check(
-        "repositories:
-  demo: {repo: o/r, path: /p, agents: {implement: {command: a}, review: {command: a}, sandbox: {driver: docker}}}
-",
-        r"
-c.yaml:2:105: `agents.sandbox.driver: docker` is not supported yet: agents run on the host
   hint: remove it
 ",
     );

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{check, good, with};
+use super::{check, good, read, with};
 use crate::model::sandbox::{Caps, Network, Pull, User, place_of};
 
 #[test]
@@ -119,6 +119,40 @@ c.yaml:6:56: `verify.sandbox.user` must be `auto`, `uid:gid` in numbers, or empt
 c.yaml:6:76: `verify.sandbox.isolate_dirs[0]` must be a relative path without `..`, not `../x`
 c.yaml:6:91: `verify.sandbox.memory` must be a size of 6m or more, like `512m` or `2g`, or empty, not `2gib`
 c.yaml:6:107: `verify.sandbox.volumes[0]` must be `source:target` or `source:target:ro`, with full paths, not `here`
+",
+    );
+}
+
+#[test]
+fn agents_run_in_containers_of_their_own_image() {
+    assert!(good("max_retries: 1").agents.sandbox.is_none());
+    let config = read(
+        "repositories:
+  demo: {repo: o/r, path: /p, agents: {implement: {command: a}, review: {command: a}, sandbox: {driver: docker, image: 'agent:1', env_passthrough: [ANTHROPIC_API_KEY]}}}
+",
+    );
+    let sandbox = config.unwrap().repositories["demo"].agents.sandbox.clone();
+    let sandbox = sandbox.unwrap();
+    assert_eq!(sandbox.config, "agents.sandbox");
+    assert_eq!(sandbox.image, "agent:1");
+    assert_eq!(sandbox.env_passthrough, ["ANTHROPIC_API_KEY"]);
+}
+
+#[test]
+fn what_an_agent_in_a_container_cannot_have_is_told() {
+    check(
+        "repositories:
+  demo: {repo: o/r, path: /p, agents: {implement: {command: a, github: inherit}, review: {command: a}, sandbox: {driver: docker, timeout: 1h, env_passthrough: [GH_TOKEN]}}}
+",
+        r"
+c.yaml:2:72: `agents.implement.github: inherit` does nothing: agents run in containers
+  hint: remove it, or the `driver` of `agents.sandbox`
+c.yaml:2:122: `agents.sandbox.driver: docker` needs `agents.sandbox.image`
+  hint: name an image that has what the agents need: `image: rust:1`
+c.yaml:2:139: `agents.sandbox.timeout` is not supported yet: each agent has its own `timeout`
+  hint: remove it
+c.yaml:2:161: `agents.sandbox.env_passthrough` names a GitHub token, which no agent gets
+  hint: remove it
 ",
     );
 }

@@ -292,13 +292,28 @@ c.yaml:6:61: no issue with the label `status: busy-x` is worked on
 
 #[test]
 fn a_key_without_effect_is_noted_where_the_configuration_is_shown() {
-    let config = read(&with("auto_fix_ci: true")).unwrap();
+    let config = read(&with("auto_resolve_conflicts: true")).unwrap();
     let note = |key: &str| {
         let shown = super::super::show(&config).iter();
         let mut found = shown.filter(|shown| shown.key == format!("repositories.demo.{key}"));
         found.next().unwrap().note.clone()
     };
-    let expected = "no effect yet: red checks block";
-    assert_eq!(note("auto_fix_ci").as_deref(), Some(expected));
+    let expected = "no effect yet: conflicts block";
+    assert_eq!(note("auto_resolve_conflicts").as_deref(), Some(expected));
+    assert_eq!(note("auto_fix_ci"), None);
     assert_eq!(note("poll_interval"), None);
+}
+
+#[test]
+fn a_budget_that_nothing_is_held_against_is_told() {
+    let budget = "budget: {tokens: {run: 5}, usd: {day: 0.5, issue: 0}}";
+    let told = told(&with(budget));
+    assert!(
+        told.contains("c.yaml:6:28: `budget.tokens.run` has no effect"),
+        "{told}"
+    );
+    assert!(told.contains("`budget.usd.day` has no effect"), "{told}");
+    assert!(!told.contains("usd.issue"), "{told}");
+    let speaks = with(budget).replace("{command: claude}", "{command: a, output: claude-json}");
+    assert!(!self::told(&speaks).contains("has no effect"));
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::{AgentGithub, AgentOutput, EXAMPLE, IssueOrder, LogFormat, Origin, load, show};
+use crate::model::agent_stream::AgentFormat;
+
+use super::super::{AgentGithub, EXAMPLE, IssueOrder, LogFormat, Origin, load, show};
 use super::{LEAST, env, good, read, with};
 use crate::decide::policy::{AgentNames, ApprovalRule};
 use crate::model::issue::Association;
@@ -77,7 +79,7 @@ fn the_least_file_has_every_default_of_an_agent() {
     );
     assert_eq!(
         (agent.github, agent.output),
-        (AgentGithub::None, AgentOutput::Text)
+        (AgentGithub::None, AgentFormat::Text)
     );
     assert!(
         agent.env_remove.contains(&"GITHUB_TOKEN".to_owned()),

@@ -127,6 +127,18 @@ fn start_run() {
 }
 
 #[test]
+fn take_box() {
+    let mut given = implementing(Some(succeeded()));
+    for run in &mut given.seen.local.runs {
+        run.agent_box = Some("/runs/box".into());
+    }
+    check(
+        &given,
+        "take over the box: bring the agent's work out of its box",
+    );
+}
+
+#[test]
 fn stop_run() {
     let given = implementing(Some(running())).labelled("do-not-dispatch", "ann");
     check(&given, "stop run: the hold label stands");
@@ -196,6 +208,49 @@ fn assign_pr() {
 fn merge() {
     let given = in_phase(Phase::WaitCi).pr(|_| {}).claimed();
     check(&given, "merge: green and approved");
+}
+
+#[test]
+fn enqueue() {
+    let given = in_phase(Phase::WaitCi)
+        .pr(|pr| {
+            pr.merge_queue = true;
+            pr.behind = true;
+        })
+        .claimed();
+    check(&given, "enqueue: green and approved");
+}
+
+#[test]
+fn update_branch() {
+    let given = in_phase(Phase::WaitCi).pr(|pr| pr.behind = true).claimed();
+    check(&given, "update branch: its branch is behind the base");
+}
+
+#[test]
+fn rerun_jobs() {
+    let given = in_phase(Phase::WaitCi).pr(|pr| fail(pr, 9)).claimed();
+    check(&given, "rerun failed jobs: jobs failed at aaaaaaa");
+}
+
+#[test]
+fn follow_branch() {
+    let given = in_phase(Phase::WaitCi)
+        .pr(|pr| fail(pr, 9))
+        .state(|state| {
+            state.rerun_sha = Some(sha(HEAD));
+            state.rerun_at = Some(start_time());
+        })
+        .worktree()
+        .pushed()
+        .working()
+        .with(|given| {
+            given.seen.look.at += std::time::Duration::from_secs(3600);
+            given.seen.local.worktree.as_mut().unwrap().head = sha('d');
+            given.seen.remote_contained = Some(false);
+        })
+        .lease(OUR_CLAIM, 200, 1);
+    check(&given, "follow branch: the branch moved to aaaaaaa");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::model::look::{BaseTip, Look};
 use crate::model::phase::Phase;
 use crate::model::pr::{Mergeable, PrState, PullRequest};
 use crate::model::repo::Repository;
+use crate::model::rules::BaseRules;
 use crate::model::run::{RunFacts, RunKind, RunStatus};
 use crate::model::state::{BlockedReason, IssueState};
 
@@ -62,25 +63,9 @@ pub(super) struct Checkpoint {
 
 /// A fresh, trusted, well-specified issue that nobody claims.
 pub(super) fn snapshot() -> Given {
-    let issue = Issue {
-        number: ISSUE,
-        node_id: "I_42".to_owned(),
-        title: "Do it".to_owned(),
-        body: String::new(),
-        open: true,
-        labels: vec!["status: idle".to_owned()],
-        assignees: Vec::new(),
-        milestone: None,
-        author: Some(person("ann")),
-        association: Association::Owner,
-        created_at: start_time(),
-        updated_at: start_time(),
-        url: "https://github.com/octo/demo/issues/42".to_owned(),
-        linked_prs: Vec::new(),
-    };
     let look = Look {
         at: start_time(),
-        issue: Some(issue),
+        issue: Some(fresh()),
         edits: Vec::new(),
         renames: Vec::new(),
         labelled: Vec::new(),
@@ -118,6 +103,8 @@ pub(super) fn snapshot() -> Given {
         leads: BTreeMap::new(),
         waits_on: WaitsOn::default(),
         trouble: None,
+        rules: Some(BaseRules::default()),
+        base_checks: Some(checks('b', &[])),
         order: Order::default(),
     };
     Given {
@@ -342,6 +329,9 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
+            agent_box: None,
+            head: None,
         });
         self
     }
@@ -350,6 +340,7 @@ impl Given {
     pub(super) fn pr(self, change: impl FnOnce(&mut PullRequest)) -> Self {
         let mut pr = PullRequest {
             number: PR,
+            node_id: "PR_7".to_owned(),
             state: PrState::Open,
             draft: false,
             head_repo: Some(RepoId(1)),
@@ -361,7 +352,9 @@ impl Given {
             review_decision: None,
             reviews: Vec::new(),
             checks: checks(HEAD, &[CheckOutcome::Success]),
+            behind: false,
             merge_queue: false,
+            queued: None,
             assignees: vec![login("op")],
             created_at: start_time(),
             url: "https://github.com/octo/demo/pull/7".to_owned(),

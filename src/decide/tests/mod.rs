@@ -3,9 +3,11 @@
 mod believing;
 mod effects;
 mod forged_worlds;
+mod gate;
 mod given;
 mod guards;
 mod markers;
+mod money;
 mod orders;
 mod parts;
 mod phases;
@@ -15,6 +17,7 @@ mod small_worlds;
 mod steps;
 mod turns;
 mod whys;
+mod whys_ci;
 mod world;
 
 use super::Decision;
@@ -55,19 +58,20 @@ fn every_effect_and_every_reason_has_a_test_of_its_name() {
         (
             include_str!("../effect.rs"),
             "pub enum Effect {",
-            include_str!("effects.rs"),
+            vec![include_str!("effects.rs")],
         ),
         (
             include_str!("../why.rs"),
             "pub enum Why {",
-            include_str!("whys.rs"),
+            vec![include_str!("whys.rs"), include_str!("whys_ci.rs")],
         ),
     ];
     for (source, opens, tests) in files {
         let names = variants(source, opens);
         assert!(names.len() > 20, "{names:?}");
         for name in names {
-            assert!(tests.contains(&format!("\nfn {name}() {{")), "{name}");
+            let wanted = format!("\nfn {name}() {{");
+            assert!(tests.iter().any(|text| text.contains(&wanted)), "{name}");
         }
     }
 }

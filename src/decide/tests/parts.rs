@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::given::ISSUE;
 use crate::decide::Policy;
 use crate::decide::policy::{AgentNames, ApprovalRule};
-use crate::model::checks::{Check, CheckOutcome, CommitChecks};
+use crate::model::checks::{Check, CheckOutcome, CommitChecks, Job};
 use crate::model::ids::{BranchName, ClaimId, Epoch, Login, RefName, Sha, Timestamp};
-use crate::model::issue::{Actor, Association};
+use crate::model::issue::{Actor, Association, Issue};
 use crate::model::labels::LabelNames;
 use crate::model::lease::{LeaseCommit, LeaseMargins, LeaseMessage};
-use crate::model::pr::MergeMethod;
+use crate::model::pr::{MergeMethod, PullRequest};
 use crate::model::run::{RunEnd, RunExit, RunKey, RunKind, RunStatus};
 
 pub(super) fn sha(digit: char) -> Sha {
@@ -73,6 +73,8 @@ pub(super) fn policy() -> Policy {
         target_assignee: None,
         branch_prefix: "issue-".to_owned(),
         max_retries: 3,
+        max_transient: 5,
+        budget: crate::model::money::Budget::default(),
         max_agent_runs: 10,
         simplify: false,
         setup: false,
@@ -81,6 +83,7 @@ pub(super) fn policy() -> Policy {
         post_merge_ci: true,
         post_merge_grace: minutes(3),
         ci_start_grace: minutes(3),
+        ci_fixes_max: 2,
         delete_branch: true,
         protected_paths: Vec::new(),
         agent_names: AgentNames {
@@ -156,14 +159,39 @@ pub(super) fn failed() -> RunStatus {
 }
 
 pub(super) fn checks(head: char, outcomes: &[CheckOutcome]) -> CommitChecks {
-    let check = |(index, outcome): (usize, &CheckOutcome)| Check {
-        name: format!("check {index}"),
-        outcome: *outcome,
-        url: None,
-        description: None,
-    };
+    let check =
+        |(index, outcome): (usize, &CheckOutcome)| Check::new(format!("check {index}"), *outcome);
     CommitChecks {
         sha: sha(head),
         checks: outcomes.iter().enumerate().map(check).collect(),
+    }
+}
+
+/// A job of GitHub Actions failed, a minute after the world began.
+pub(super) fn fail(pr: &mut PullRequest, job: u64) {
+    pr.checks.checks = vec![Check {
+        job: Some(Job { id: job, run: 90 }),
+        ended_at: Some(start_time() + Duration::from_secs(60)),
+        ..Check::new("test", CheckOutcome::Failure)
+    }];
+}
+
+/// The issue of a fresh snapshot.
+pub(super) fn fresh() -> Issue {
+    Issue {
+        number: ISSUE,
+        node_id: "I_42".to_owned(),
+        title: "Do it".to_owned(),
+        body: String::new(),
+        open: true,
+        labels: vec!["status: idle".to_owned()],
+        assignees: Vec::new(),
+        milestone: None,
+        author: Some(person("ann")),
+        association: Association::Owner,
+        created_at: start_time(),
+        updated_at: start_time(),
+        url: "https://github.com/octo/demo/issues/42".to_owned(),
+        linked_prs: Vec::new(),
     }
 }

@@ -152,7 +152,8 @@ fn only_green_checks_at_the_very_head_are_merged() {
         (&[Success, CheckOutcome::Unknown], "write state: ci_unclear"),
     ];
     for (outcomes, expect) in table {
-        check(&waiting(|pr| pr.checks = checks(HEAD, outcomes)), expect);
+        let given = waiting(|pr| pr.checks = checks(HEAD, outcomes));
+        check(&given.with(|given| given.policy.ci_fixes_max = 0), expect);
     }
     let of_another_head = waiting(|pr| pr.checks = checks('d', &[Success]));
     check(&of_another_head, "release: nothing to do under the claim");
@@ -231,6 +232,20 @@ fn a_closed_pull_request_is_an_answer_and_a_forks_is_a_strangers() {
     check(&forks, "write state: there is no pull request");
     let elsewhere = waiting(|pr| pr.base_ref = "release".parse().unwrap());
     check(&elsewhere, "write state: there is no pull request");
+}
+
+#[test]
+fn a_pull_request_that_was_closed_during_a_run_is_not_replaced_by_another() {
+    let closed = in_phase(Phase::CreatePr)
+        .worktree()
+        .pushed()
+        .pr(|pr| pr.state = PrState::Closed)
+        .verified()
+        .claimed();
+    check(&closed, "write state: pr_closed");
+    // Until a person says so.
+    let resumed = closed.state(|state| state.pr_number = None);
+    check(&resumed, "open pull request: open the pull request");
 }
 
 #[test]

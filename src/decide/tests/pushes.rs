@@ -6,7 +6,7 @@ use super::{check, told};
 use crate::decide::{Decision, Effect};
 use crate::model::ids::RefName;
 use crate::model::limits::PUSHED_FILE_BYTES_MAX;
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret};
 use crate::model::phase::Phase;
 use crate::model::pr::MergeMethod;
 use crate::model::run::{RunEnd, RunKind, RunStatus};
@@ -20,6 +20,7 @@ fn commit(at: char, message: &str, path: &str) -> OutgoingCommit {
             path: path.to_owned(),
             bytes: 1,
         }],
+        secrets: Vec::new(),
     }
 }
 
@@ -68,6 +69,30 @@ fn a_commit_that_may_not_leave_is_refused_with_the_place_and_the_way_out() {
             "git reset --soft 2222222^",
         ],
     );
+}
+
+#[test]
+fn a_secret_is_refused_with_its_place_and_kind_before_a_review_is_paid_and_before_the_push() {
+    let mut bad = commit('2', "Two", "a.txt");
+    let secret = |path: Option<&str>| OutgoingSecret {
+        path: path.map(str::to_owned),
+        line: 7,
+        kind: "a GitHub token",
+    };
+    bad.secrets = vec![secret(Some("a.txt")), secret(None)];
+    let words = [
+        "commit 2222222 brings along a GitHub token: line 7 of `a.txt`",
+        "line 7 of its message",
+        "git reset --soft 2222222^",
+        "from two parts",
+    ];
+    refused(&pushing(vec![bad.clone()]), &words);
+    let reviewing = in_phase(Phase::AiReview).open_run(RunKind::Review, None);
+    let reviewing = reviewing.worktree().verified().working();
+    let reviewing = reviewing.with(|given| given.seen.outgoing = vec![bad.clone()]);
+    refused(&reviewing, &words);
+    let state = written(&reviewing);
+    assert_eq!((state.next_action, state.open_run), (Phase::AiReview, None));
 }
 
 #[test]

@@ -249,6 +249,12 @@ impl Small {
                 Pr::Forks => pr.head_repo = Some(RepoId(99)),
             }
         });
+        if self.pr == Pr::OtherHead {
+            // Somebody pushed.
+            let refs = &mut given.seen.look.refs;
+            refs.insert(crate::model::ids::RefName::of_branch(&branch()), sha('d'));
+            given.seen.remote_contained = Some(false);
+        }
         if self.pr == Pr::Merged {
             given.seen.look.merge_checks = Some(checks('e', self.checks));
         }
@@ -289,13 +295,15 @@ fn may_merge(given: &Given, head: &Sha) -> Result<(), &'static str> {
         .state
         .as_ref()
         .and_then(|state| state.verified_sha.clone());
-    match judge(&pr.checks) {
+    let required = given.seen.rules.clone().unwrap_or_default().required;
+    match judge(&pr.checks, &required) {
         Verdict::Green => Ok(()),
         Verdict::NoneYet | Verdict::NothingRan if verified.as_ref() == Some(head) => Ok(()),
         Verdict::NoneYet
         | Verdict::Pending { .. }
         | Verdict::Red(_)
         | Verdict::Unclear(_)
+        | Verdict::Missing(_)
         | Verdict::NothingRan => Err("its checks are not green"),
     }
 }

@@ -301,6 +301,16 @@ fn sandbox_unavailable() {
 }
 
 #[test]
+fn agent_paused() {
+    super::money::agent_paused();
+}
+
+#[test]
+fn day_budget_spent() {
+    super::money::day_budget_spent();
+}
+
+#[test]
 fn quarantined() {
     let mut status = failed();
     if let RunStatus::Ended(exit) = &mut status {

@@ -23,7 +23,16 @@ use crate::model::run::{RunEnd, RunFacts, RunKey, RunKind, RunStatus};
 use crate::model::state::IssueState;
 
 impl Given {
+    fn empty_box(&mut self, key: &RunKey) {
+        let mut runs = self.seen.local.runs.iter_mut();
+        if let Some(run) = runs.find(|run| run.key == *key) {
+            run.agent_box = None;
+        }
+    }
+
     /// The world after the effect succeeded.
+    // One exhaustive match
+    #[expect(clippy::too_many_lines, reason = "an answer to each effect")]
     pub(super) fn apply(&mut self, effect: &Effect) {
         self.seen.look.at += Duration::from_secs(1);
         match effect {
@@ -63,6 +72,7 @@ impl Given {
             }
             Effect::MarkSetUp => self.tree(|tree| tree.set_up = true),
             Effect::StartRun(plan) => self.start(plan),
+            Effect::TakeBox(key) => self.empty_box(key),
             Effect::StopRun(key) => self.end(key, &ended(RunEnd::Stopped, None)),
             Effect::SweepRuns => {
                 for run in &mut self.seen.local.runs {
@@ -85,6 +95,27 @@ impl Given {
                 }
             }
             Effect::Merge { head, .. } => self.merge(head),
+            Effect::Enqueue { .. } => {
+                for pr in &mut self.seen.look.prs {
+                    pr.queued = Some(1);
+                }
+            }
+            Effect::UpdateBranch { noting, .. } => {
+                if let Some(noting) = noting {
+                    self.write(noting);
+                }
+                self.update_branch();
+            }
+            Effect::RerunJobs { noting, .. } => {
+                self.write(noting);
+                self.rerun();
+            }
+            Effect::FollowBranch { branch } => {
+                let head = self.seen.look.refs.get(&RefName::of_branch(branch));
+                let head = head.cloned().unwrap();
+                self.tree(|tree| tree.head = head);
+                self.seen.remote_contained = Some(true);
+            }
             Effect::DeleteRefs(refs) => {
                 for (name, _) in refs {
                     self.seen.look.refs.remove(name);
@@ -229,6 +260,9 @@ impl Given {
             tail: String::new(),
             question: None,
             review: None,
+            reports: Vec::new(),
+            agent_box: None,
+            head: self.seen.local.worktree.as_ref().map(|t| t.head.clone()),
         });
     }
 
@@ -306,6 +340,26 @@ impl Given {
         }
     }
 
+    /// GitHub has merged the base into the branch, and CI is green there.
+    fn update_branch(&mut self) {
+        let head = self.new_sha();
+        self.push(&RefName::of_branch(&branch()), &head);
+        self.seen.remote_contained = Some(false);
+        for pr in &mut self.seen.look.prs {
+            pr.behind = false;
+        }
+    }
+
+    /// The failed jobs are queued again.
+    fn rerun(&mut self) {
+        for pr in &mut self.seen.look.prs {
+            for check in &mut pr.checks.checks {
+                check.outcome = CheckOutcome::Pending;
+                check.ended_at = None;
+            }
+        }
+    }
+
     /// The runs that are alive end: agents leave work, steps are green.
     fn finish_runs(&mut self) {
         let live: Vec<RunKey> = self
@@ -329,6 +383,10 @@ impl Given {
     pub(super) fn answer(&mut self) {
         self.seen.look.at += Duration::from_secs(5 * 3600);
         self.finish_runs();
+        // Who has the machine merges what was pushed from elsewhere.
+        if self.seen.remote_contained == Some(false) {
+            self.seen.remote_contained = Some(true);
+        }
         for pr in self
             .seen
             .look

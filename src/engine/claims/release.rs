@@ -214,6 +214,12 @@ impl RepoEngine {
                 self.world.folders.remove_claim(issue)?;
                 Ok(Some(Settled::Done))
             }
+            ClaimView::WithoutLease if view.is_displaced() => {
+                // Our own last word, after which the ref went, or somebody's who ended our claim.
+                let said = view.said(&by_hand::released_key(record));
+                self.world.folders.remove_claim(issue)?;
+                Ok(Some(if said { Settled::Done } else { Settled::Lost }))
+            }
             // Somebody deleted the ref: without it we may not write, so it is taken again.
             ClaimView::WithoutLease => self.regain(&seen, &view, record).await,
         }

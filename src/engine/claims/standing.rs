@@ -22,6 +22,8 @@ pub enum Verdict {
     Ours,
     /// Somebody else does, or it is not to be worked on.
     Held,
+    /// This home claimed it and lost that claim; nobody has it now, and a new claim would be won.
+    Displaced,
 }
 
 /// How an issue's claim stands.
@@ -69,7 +71,8 @@ impl RepoEngine {
                 });
             }
         };
-        let ours = record.is_some() && view.claim != ClaimView::Lost;
+        let displaced = record.is_some() && view.is_displaced();
+        let ours = record.is_some() && !displaced;
         let why = if ours { None } else { view.refuses_hand() };
         let stage = record.as_ref().and_then(ClaimRecord::stage);
         let unfinished = stage.is_some_and(|stage| *stage != HandStage::Held);
@@ -82,6 +85,7 @@ impl RepoEngine {
             issue,
             verdict: match (ours, &why) {
                 (true, _) => Verdict::Ours,
+                (false, None) if displaced => Verdict::Displaced,
                 (false, None) => Verdict::Free,
                 (false, Some(_)) => Verdict::Held,
             },
@@ -93,7 +97,8 @@ impl RepoEngine {
         })
     }
 
-    /// Renews the lease of a claim by hand, and nothing else. `None`: this home has none.
+    /// Renews the lease of a claim by hand, and nothing else. `None`: this home has none. `Released`: it
+    /// was ended while it had no lease, and a renewal must not bring it back.
     pub async fn renew_by_hand(&self, issue: IssueNumber) -> PortResult<Option<RenewOutcome>> {
         let _guard = self.lock_issue(issue).await?;
         let Some(record) = self.world.folders.claim(issue)? else {
@@ -103,13 +108,16 @@ impl RepoEngine {
             return Ok(None);
         };
         let seen = self.observe(issue, &Order::default(), None).await?;
-        let plan = View::of(&seen, &self.policy, seen.look.at)
-            .map_err(|decision| why_of(&decision))
-            .and_then(|view| view.plan_by_hand());
-        let plan = plan.map_err(|why| {
+        let refused = |why: Why| {
             let what = format!("renew the lease of issue #{issue}");
             crate::ports::PortError::refused(what, crate::ports::Refusal::Local, why.to_string())
-        })?;
+        };
+        let view = View::of(&seen, &self.policy, seen.look.at)
+            .map_err(|decision| refused(why_of(&decision)))?;
+        if view.claim == ClaimView::WithoutLease && view.is_displaced() {
+            return Ok(Some(RenewOutcome::Released));
+        }
+        let plan = view.plan_by_hand().map_err(refused)?;
         let plan = crate::decide::effect::ClaimPlan {
             epoch: record.epoch,
             stolen_from: None,

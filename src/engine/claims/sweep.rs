@@ -31,6 +31,8 @@ pub enum SweptHow {
         /// In words.
         because: String,
     },
+    /// This home's claim was ended by another one: what is left of it here is archived.
+    Displaced,
     /// Somebody works on it: left alone.
     Active,
     /// Stale, and nobody can tell what became of it: the next `claim` takes it over.
@@ -118,6 +120,10 @@ impl RepoEngine {
             Some(HandStage::Held) | None => {}
         }
         let (how, ending) = self.fate_of_own(record).await?;
+        if dry == DryRun::No && how == SweptHow::Displaced {
+            let folders = &self.world.folders;
+            folders.supersede(record.issue, self.world.clock.now())?;
+        }
         if let (DryRun::No, Some(ending)) = (dry, ending) {
             self.begin_release(record, ending).await?;
         }
@@ -130,6 +136,9 @@ impl RepoEngine {
         let Ok(view) = View::of(&seen, &self.policy, seen.look.at) else {
             return Ok(given_up("the issue is gone"));
         };
+        if view.is_displaced() {
+            return Ok((SweptHow::Displaced, None));
+        }
         // A bundled issue shares its lead's fate.
         if record.hand.as_ref().is_some_and(|hand| hand.lead.is_some()) && view.issue.open {
             return Ok((SweptHow::Active, None));

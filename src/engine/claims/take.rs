@@ -100,6 +100,10 @@ impl RepoEngine {
         };
         match (record.stage(), &view.claim) {
             (None, _) => self.beside_the_loop(attempt, &seen, &view, &record).await,
+            (Some(HandStage::Held), _) if view.is_displaced() => {
+                self.world.folders.remove_claim(issue)?;
+                Ok(None)
+            }
             (Some(_), ClaimView::Lost) => {
                 self.world.folders.remove_claim(issue)?;
                 Ok(None)

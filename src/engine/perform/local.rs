@@ -1,12 +1,14 @@
 //! What happens on this machine: worktree, runs, commits.
 
+use std::path::PathBuf;
+
 use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::effect::{RunPlan, WorktreePlan};
 use crate::model::ids::Sha;
 use crate::model::limits::{STOP_LOOK_EVERY, STOP_WAIT_MAX};
 use crate::model::run::{RunFacts, RunKey, RunKind, RunStatus};
-use crate::ports::git::NewWorktree;
+use crate::ports::git::{BoxWork, NewBox, NewWorktree};
 use crate::ports::{PortError, PortResult, Refusal};
 
 use super::super::settings::RepoEngine;
@@ -47,12 +49,66 @@ impl RepoEngine {
         Ok(Performed::same(seen))
     }
 
-    pub(super) fn perform_start(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<Performed> {
-        let spec = self.run_spec(seen, plan)?;
+    pub(super) async fn perform_start(
+        &self,
+        seen: &Snapshot,
+        plan: &RunPlan,
+    ) -> PortResult<Performed> {
+        let ci = self.ci_logs(seen, plan).await?;
+        let spec = self.run_spec(seen, plan, ci)?;
+        // What another run left there belongs to nobody's work any more, but is not lost.
+        self.keep_boxes(seen, Some(&plan.key)).await?;
+        if let (Some(folder), Some(base)) = (&spec.agent_box, &seen.base) {
+            let new = NewBox {
+                folder: folder.clone(),
+                worktree: spec.worktree.clone(),
+                base: base.clone(),
+            };
+            self.world.git.make_box(&new).await?;
+        }
         // The new run's supervisor renews from here on; those of ended runs may go.
         self.world.runs.relieve(plan.key.issue)?;
         self.world.runs.start(&spec)?;
         Ok(Performed::same(seen))
+    }
+
+    pub(super) async fn perform_take_box(
+        &self,
+        seen: &Snapshot,
+        key: &RunKey,
+    ) -> PortResult<Performed> {
+        let run = seen.local.runs.iter().find(|run| run.key == *key);
+        let folder = run.and_then(|run| run.agent_box.clone());
+        let folder = folder.ok_or_else(|| stale("take over a box", "it is gone"))?;
+        self.world.git.take_box(&self.box_work(key, folder)).await?;
+        Ok(Performed::same(seen))
+    }
+
+    /// Keeps what is in boxes of runs that have ended, but for that of one run.
+    async fn keep_boxes(&self, seen: &Snapshot, but: Option<&RunKey>) -> PortResult<()> {
+        for run in &seen.local.runs {
+            let over = matches!(run.status, RunStatus::Ended(_)) && Some(&run.key) != but;
+            if let Some(folder) = run.agent_box.clone().filter(|_| over) {
+                let kept = self
+                    .world
+                    .git
+                    .keep_box(&self.box_work(&run.key, folder))
+                    .await?;
+                if let Some(name) = kept {
+                    tracing::warn!(run = %run.key, %name, "kept the work of a box under a ref");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn box_work(&self, key: &RunKey, folder: PathBuf) -> BoxWork {
+        let skip = [&self.settings.question_file, &self.settings.review_file];
+        BoxWork {
+            folder,
+            worktree: self.worktree_path(key.issue),
+            skip: skip.into_iter().map(PathBuf::from).collect(),
+        }
     }
 
     /// Asks, and waits for as long as a step may: the next look should see the end.
@@ -112,6 +168,7 @@ impl RepoEngine {
         merged: Option<&Sha>,
     ) -> PortResult<Performed> {
         let issue = Self::number(seen)?;
+        self.keep_boxes(seen, None).await?;
         self.world
             .git
             .remove_worktree(&self.worktree_path(issue), merged)

@@ -1,5 +1,7 @@
 //! Performs one effect. What is done, refused and lost is described at `decide::Effect`.
 
+mod ci;
+mod ci_logs;
 pub(super) mod claim;
 mod local;
 mod publish;
@@ -65,7 +67,8 @@ impl RepoEngine {
             Effect::Comment(comment) => self.perform_comment(seen, comment).await,
             Effect::MakeWorktree(plan) => self.perform_worktree(seen, plan).await,
             Effect::MarkSetUp => self.perform_mark_set_up(seen).await,
-            Effect::StartRun(plan) => self.perform_start(seen, plan),
+            Effect::StartRun(plan) => self.perform_start(seen, plan).await,
+            Effect::TakeBox(key) => self.perform_take_box(seen, key).await,
             Effect::StopRun(key) => self.perform_stop(seen, key).await,
             Effect::SweepRuns => self.perform_sweep(seen),
             Effect::CommitWork { kind } => self.perform_commit(seen, *kind).await,
@@ -83,6 +86,15 @@ impl RepoEngine {
             Effect::OpenPr { branch } => self.perform_open_pr(seen, branch).await,
             Effect::AssignPr(pr) => self.perform_assign_pr(seen, *pr).await,
             Effect::Merge { pr, head } => self.perform_merge(seen, *pr, head).await,
+            Effect::UpdateBranch { pr, head, noting } => {
+                let noting = noting.as_deref();
+                self.perform_update_branch(seen, (*pr, head), noting).await
+            }
+            Effect::Enqueue { pr, node_id, head } => {
+                self.perform_enqueue(seen, *pr, (node_id, head)).await
+            }
+            Effect::RerunJobs { noting, runs } => self.perform_rerun(seen, noting, runs).await,
+            Effect::FollowBranch { branch } => self.perform_follow(seen, branch).await,
             Effect::DeleteRefs(refs) => self.perform_delete_refs(seen, refs).await,
             Effect::RemoveWorktree { merged } => {
                 self.perform_remove_worktree(seen, merged.as_ref()).await
@@ -116,7 +128,7 @@ impl RepoEngine {
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
-        self.settings.redactor.redact(text)
+        self.settings.secrets.redact(text)
     }
 }
 

@@ -3,8 +3,10 @@
 use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::view::View;
+use crate::model::checks::CommitChecks;
 use crate::model::ids::{BranchName, PrNumber, RefName, Sha};
 use crate::model::lease::{RefSwap, SwapOutcome};
+use crate::model::pr::{Mergeable, PrState, PullRequest};
 use crate::ports::git::{Push, PushOutcome};
 use crate::ports::github::{MergePr, NewPr};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -30,6 +32,14 @@ impl RepoEngine {
         match self.world.git.push(&push).await? {
             PushOutcome::Pushed => Ok(Performed::noted(seen, |look| {
                 look.refs.insert(to.clone(), sha.clone());
+                let ours = |pr: &&mut PullRequest| {
+                    pr.state == PrState::Open
+                        && pr.head_repo == Some(seen.repo.id)
+                        && RefName::of_branch(&pr.head_ref) == *to
+                };
+                for pr in look.prs.iter_mut().filter(ours) {
+                    head_moved(pr, sha);
+                }
             })),
             PushOutcome::Stale => Err(stale("push", "the remote moved")),
             PushOutcome::Refused(reason) => Err(PortError::refused(
@@ -110,6 +120,22 @@ impl RepoEngine {
         Ok(Performed::LookAgain)
     }
 
+    pub(super) async fn perform_enqueue(
+        &self,
+        seen: &Snapshot,
+        pr: PrNumber,
+        (node_id, head): (&str, &Sha),
+    ) -> PortResult<Performed> {
+        let proof = self.proof(seen)?;
+        let position = self.world.github.enqueue_pr(&proof, node_id, head).await?;
+        Ok(Performed::noted(seen, |look| {
+            let found = look.prs.iter_mut().find(|one| one.number == pr);
+            if let Some(found) = found {
+                found.queued = Some(position);
+            }
+        }))
+    }
+
     pub(super) async fn perform_delete_refs(
         &self,
         seen: &Snapshot,
@@ -132,4 +158,15 @@ impl RepoEngine {
             SwapOutcome::Stale => Err(stale("delete the branch", "it moved")),
         }
     }
+}
+
+/// What was known about the head before says nothing about this one.
+fn head_moved(pr: &mut PullRequest, head: &Sha) {
+    pr.head_sha = head.clone();
+    pr.checks = CommitChecks {
+        sha: head.clone(),
+        checks: Vec::new(),
+    };
+    pr.mergeable = Mergeable::Unknown;
+    pr.behind = false;
 }

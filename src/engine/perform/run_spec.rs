@@ -6,20 +6,28 @@ use std::path::PathBuf;
 use crate::comments;
 use crate::decide::Snapshot;
 use crate::decide::effect::RunPlan;
+use crate::decide::policy::command_name;
+use crate::decide::spending::allowance;
 use crate::decide::view::View;
+use crate::model::agent::{AgentCommand, Session, provider_of};
+use crate::model::agent_stream::{AgentErrorKind, AgentFormat};
 use crate::model::body::{VerifyBlock, without_our_blocks};
 use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
-use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKind, RunSpec, RunStatus};
-use crate::model::sandbox::{SandboxOwner, place_of};
+use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKey, RunKind, RunSpec, RunStatus};
+use crate::model::sandbox::{Sandbox, SandboxOwner, place_of};
 use crate::ports::{PortError, PortResult, Refusal};
-use crate::prompts::{self, PromptFacts};
+use crate::prompts::{self, CiFacts, PromptFacts};
 
 use super::super::settings::{AgentSettings, GithubAccess, RepoEngine};
+use super::ci_logs::CiLogs;
 use super::stale;
 
 /// The supervisor sets this variable to the path of the prompt's file.
 const PROMPT_FILE: &str = "\"$GHSWARM_PROMPT_FILE\"";
+
+/// Stands where a program is told to go on with a session; nothing for a fresh one.
+const RESUME: &str = "{resume}";
 
 /// Variables that would give an agent the operator's voice on GitHub.
 const GITHUB_TOKENS: &[&str] = &[
@@ -31,12 +39,18 @@ const GITHUB_TOKENS: &[&str] = &[
 ];
 
 impl RepoEngine {
-    pub(super) fn run_spec(&self, seen: &Snapshot, plan: &RunPlan) -> PortResult<RunSpec> {
+    pub(super) fn run_spec(
+        &self,
+        seen: &Snapshot,
+        plan: &RunPlan,
+        ci: Option<CiLogs>,
+    ) -> PortResult<RunSpec> {
         let view = View::of(seen, &self.policy, seen.look.at)
             .map_err(|_| stale("start the run", "the issue is gone"))?;
         let kind = plan.key.kind;
+        let (ci, files) = ci.map(|ci| (ci.facts, ci.files)).unzip();
         let prompt = match self.agent(kind) {
-            Some(_) => Some(self.prompt(&view, plan)?),
+            Some(_) => Some(self.prompt(&view, plan, ci)?),
             None => None,
         };
         let agent = self.agent(kind);
@@ -50,16 +64,20 @@ impl RepoEngine {
                 Order::Sequence
             },
             prompt,
+            files: files.unwrap_or_default(),
             tasks: plan.tasks.clone(),
             fresh_files: [&self.settings.question_file, &self.settings.review_file]
                 .iter()
                 .map(PathBuf::from)
                 .collect(),
+            agent_box: self.agent_box(&plan.key),
             env: self.run_env(plan, agent),
             env_remove: env_remove(agent),
             env_clear: agent.and_then(|agent| agent.env_clear.clone()),
             clocks: agent.map_or(self.settings.step_clocks, |agent| agent.clocks),
+            allowance: agent.map(|_| allowance(&view)).unwrap_or_default(),
             lease: Some(self.run_lease(seen)?),
+            head: view.worktree().map(|tree| tree.head.clone()),
         })
     }
 
@@ -71,14 +89,20 @@ impl RepoEngine {
     ) -> PortResult<Vec<RunCommand>> {
         match kind {
             RunKind::Implement | RunKind::Simplify | RunKind::Review => {
-                let agent = self
-                    .agent(kind)
-                    .map(|agent| agent.commands.clone())
-                    .unwrap_or_default();
-                agent
-                    .iter()
-                    .map(|text| agent_command(text, prompt.unwrap_or_default()))
-                    .collect()
+                let Some(agent) = self.agent(kind) else {
+                    return Ok(Vec::new());
+                };
+                let prompt = prompt.unwrap_or_default();
+                let sandbox = self.settings.agent_sandbox.as_ref();
+                let boxed = sandbox.map(|sandbox| self.boxed(view, sandbox.clone()));
+                let mut commands = Vec::new();
+                for text in &agent.commands {
+                    commands.extend(self.agent_commands(view, kind, (agent, text, prompt))?);
+                }
+                for command in &mut commands {
+                    command.sandbox.clone_from(&boxed);
+                }
+                Ok(commands)
             }
             RunKind::Setup => {
                 let setup = self.settings.setup.clone().unwrap_or_default();
@@ -94,6 +118,42 @@ impl RepoEngine {
         }
     }
 
+    /// A command of an agent's chain; two where a session is resumed that may be gone.
+    fn agent_commands(
+        &self,
+        view: &View<'_>,
+        kind: RunKind,
+        (agent, text, prompt): (&AgentSettings, &str, &str),
+    ) -> PortResult<Vec<RunCommand>> {
+        let name = command_name(text);
+        let provider = provider_of(text, &name);
+        let fresh = AgentCommand {
+            format: format_of(agent.format, &name),
+            transient: self.settings.transient_patterns.clone(),
+            paused_until: self.limited_until(&provider),
+            provider,
+            ..AgentCommand::default()
+        };
+        // A reviewer is to see the work with fresh eyes.
+        let wanted = kind == RunKind::Implement && text.contains(RESUME);
+        let session = wanted.then(|| session_of(view, &fresh.provider)).flatten();
+        let Some(session) = session else {
+            return Ok(vec![agent_command(text, prompt, fresh)?]);
+        };
+        let resumed = AgentCommand {
+            resumes: Some(session),
+            ..fresh.clone()
+        };
+        let stands_in = AgentCommand {
+            stands_in: true,
+            ..fresh
+        };
+        Ok(vec![
+            agent_command(text, prompt, resumed)?,
+            agent_command(text, prompt, stands_in)?,
+        ])
+    }
+
     /// A step where the configuration says that steps of this path run.
     fn step(&self, view: &View<'_>, shell: String, path: Option<&str>) -> RunCommand {
         let place = place_of(&self.settings.places, path);
@@ -105,16 +165,25 @@ impl RepoEngine {
             prompt_on_stdin: false,
             clocks: place.map(|place| place.clocks),
             config: place.map(|place| place.config.clone()),
-            sandbox: sandbox.map(|sandbox| {
-                Box::new(Boxed {
-                    sandbox,
-                    owner: SandboxOwner {
-                        instance: self.settings.owner.clone(),
-                        repository: view.seen.repo.id.0,
-                    },
-                })
-            }),
+            sandbox: sandbox.map(|sandbox| self.boxed(view, sandbox)),
+            agent: None,
         }
+    }
+
+    fn boxed(&self, view: &View<'_>, sandbox: Sandbox) -> Box<Boxed> {
+        Box::new(Boxed {
+            sandbox,
+            owner: SandboxOwner {
+                instance: self.settings.owner.clone(),
+                repository: view.seen.repo.id.0,
+            },
+        })
+    }
+
+    /// Where an agent's run has its box, if agents run in containers.
+    fn agent_box(&self, key: &RunKey) -> Option<PathBuf> {
+        let boxed = key.kind.is_agent() && self.settings.agent_sandbox.is_some();
+        self.world.runs.box_folder(key).filter(|_| boxed)
     }
 
     fn run_env(&self, plan: &RunPlan, agent: Option<&AgentSettings>) -> BTreeMap<String, String> {
@@ -142,14 +211,14 @@ impl RepoEngine {
         env
     }
 
-    fn prompt(&self, view: &View<'_>, plan: &RunPlan) -> PortResult<String> {
+    fn prompt(&self, view: &View<'_>, plan: &RunPlan, ci: Option<CiFacts>) -> PortResult<String> {
         // The newest verdict counts, also when an agent died in between: nothing has refuted it.
         let failed_verify = last(view, |run| run.key.kind == RunKind::Verify).filter(|r| failed(r));
         let failed_agent = last(view, |run| run.key.kind == plan.key.kind && failed(run))
             .filter(|run| is_recent(view, run, plan));
         let review = last(view, |run| run.key.kind == RunKind::Review)
             .filter(|run| is_recent(view, run, plan))
-            .and_then(|run| run.review.clone());
+            .and_then(|run| run.review.as_deref().map(|text| self.redact(text)));
         let facts = PromptFacts {
             number: view.issue.number.0,
             title: view.issue.title.clone(),
@@ -165,6 +234,7 @@ impl RepoEngine {
             question: view.state.pending_questions.clone(),
             answers: answers(view),
             last_failure: failed_agent.map(end_in_words),
+            ci,
             fence: (self.world.random)(),
         };
         prompts::render(plan.key.kind, &facts)
@@ -177,7 +247,9 @@ impl RepoEngine {
 }
 
 /// Puts the prompt into an agent's command.
-fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
+fn agent_command(text: &str, prompt: &str, agent: AgentCommand) -> PortResult<RunCommand> {
+    let label = command_name(text);
+    let text = &text.replace(RESUME, &resumption(&label, agent.resumes.as_ref()));
     let quoted = if prompt.len() > PROMPT_ARG_BYTES_MAX {
         // One argument is limited to 128 KiB on Linux, so the command gets a pointer instead.
         "\"Read the file $GHSWARM_PROMPT_FILE and do what it says.\"".to_owned()
@@ -197,7 +269,6 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
     } else {
         format!("{text} {quoted}")
     };
-    let label = crate::decide::policy::command_name(text);
     Ok(RunCommand {
         label,
         shell,
@@ -206,6 +277,48 @@ fn agent_command(text: &str, prompt: &str) -> PortResult<RunCommand> {
         clocks: None,
         config: None,
         sandbox: None,
+        agent: Some(Box::new(agent)),
+    })
+}
+
+/// How a program is told to go on with a session.
+fn resumption(program: &str, session: Option<&Session>) -> String {
+    let Some(session) = session else {
+        return String::new();
+    };
+    match program {
+        // A command of its own there: `codex exec {resume} --json …`.
+        "codex" => format!("resume {}", session.id),
+        _ => format!("--resume {}", session.id),
+    }
+}
+
+/// How a command's output reads: in a chain of several programs each speaks its own language.
+fn format_of(said: AgentFormat, program: &str) -> AgentFormat {
+    match (said, program) {
+        (AgentFormat::Text, _) => AgentFormat::Text,
+        (_, "claude") => AgentFormat::ClaudeJson,
+        (_, "codex") => AgentFormat::CodexJson,
+        (said, _) => said,
+    }
+}
+
+/// The session of the last implementing run here, if that was this provider's and can go on.
+fn session_of(view: &View<'_>, provider: &str) -> Option<Session> {
+    let run = last(view, |run| run.key.kind == RunKind::Implement)?;
+    let mut own = run.reports.iter().rev();
+    let report = &own.find(|one| one.provider == provider)?.report;
+    let kind = report.error.as_ref().map(|error| error.kind);
+    let over = matches!(
+        kind,
+        Some(AgentErrorKind::PromptTooLong | AgentErrorKind::LostSession)
+    );
+    let id = report.session.clone().filter(|_| !over)?;
+    // It comes from outside and goes into a shell's line.
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!id.is_empty() && id.len() <= 64 && id.chars().all(plain)).then_some(Session {
+        id,
+        tokens: report.session_tokens,
     })
 }
 
@@ -289,29 +402,66 @@ fn answers(view: &View<'_>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn command(text: &str, prompt: &str) -> PortResult<RunCommand> {
+        agent_command(text, prompt, AgentCommand::default())
+    }
+
     #[test]
     fn the_prompt_is_quoted_where_the_command_wants_it() {
-        let command = agent_command("claude -p {prompt} --model opus", "it's a test").unwrap();
+        let command = command("claude -p {prompt} --model opus", "it's a test").unwrap();
         assert_eq!(command.shell, "claude -p \"it's a test\" --model opus");
         assert_eq!(command.label, "claude");
     }
 
     #[test]
     fn a_command_without_a_place_gets_the_prompt_at_its_end() {
-        let command = agent_command("agent --yes", "do $(it)").unwrap();
+        let command = command("agent --yes", "do $(it)").unwrap();
         assert_eq!(command.shell, "agent --yes 'do $(it)'");
     }
 
     #[test]
     fn a_prompt_on_standard_input_leaves_no_placeholder() {
-        let command = agent_command("codex exec {stdin}", "do it").unwrap();
+        let command = command("codex exec {stdin}", "do it").unwrap();
         assert_eq!(command.shell, "codex exec ");
         assert!(command.prompt_on_stdin);
     }
 
     #[test]
     fn a_prompt_that_fits_no_argument_is_pointed_to() {
-        let command = agent_command("claude -p {prompt}", &"x".repeat(200_000)).unwrap();
+        let command = command("claude -p {prompt}", &"x".repeat(200_000)).unwrap();
         assert!(command.shell.len() < 200 && command.shell.contains("GHSWARM_PROMPT_FILE"));
+    }
+
+    #[test]
+    fn a_session_is_resumed_in_the_words_of_its_program() {
+        let resumed = |text: &str| {
+            let session = Session {
+                id: "0e91ca57".to_owned(),
+                tokens: 0,
+            };
+            let agent = AgentCommand {
+                resumes: Some(session),
+                ..AgentCommand::default()
+            };
+            agent_command(text, "go", agent).unwrap().shell
+        };
+        assert_eq!(
+            resumed("claude {resume} -p {prompt}"),
+            "claude --resume 0e91ca57 -p go"
+        );
+        assert_eq!(
+            resumed("codex exec {resume} --json {prompt}"),
+            "codex exec resume 0e91ca57 --json go"
+        );
+        let fresh = command("codex exec {resume} --json {prompt}", "go").unwrap();
+        assert_eq!(fresh.shell, "codex exec  --json go");
+    }
+
+    #[test]
+    fn in_a_chain_each_program_speaks_its_own_language() {
+        let json = AgentFormat::ClaudeJson;
+        assert_eq!(format_of(json, "codex"), AgentFormat::CodexJson);
+        assert_eq!(format_of(json, "wrapper"), AgentFormat::ClaudeJson);
+        assert_eq!(format_of(AgentFormat::Text, "claude"), AgentFormat::Text);
     }
 }

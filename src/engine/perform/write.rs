@@ -61,6 +61,7 @@ impl RepoEngine {
         let issue = Self::issue(seen)?;
         let mut state = write.state.clone();
         state.blocked_detail = state.blocked_detail.map(|text| self.redact(&text));
+        state.wait_reason = state.wait_reason.map(|text| self.redact(&text));
         state.pending_questions = state.pending_questions.map(|text| self.redact(&text));
         let checkpoint = self.checkpoint_text(seen, &state)?;
         let change = IssueChange {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::model::limits::{FROZEN_AWAKE_MAX, KILL_WAIT_MAX};
 use crate::model::run::{Clocks, RunCommand, RunEnd};
-use crate::ports::processes::{ChildEnd, ChildFacts, Force, Frozen};
+use crate::ports::processes::{ChildEnd, ChildFacts, Force, Frozen, Success};
 use crate::ports::{PortError, PortResult};
 
 use super::keeper::{Keeper, Standing};
 use super::pace::Pace;
+use super::tally::Tally;
 use super::{Parts, spoken};
 
 /// How a command, and maybe the run, ended.
@@ -76,11 +77,16 @@ impl<'a> Course<'a> {
     }
 
     /// Runs the command.
-    pub(super) async fn take(&mut self, index: usize, command: &RunCommand) -> Ended {
+    pub(super) async fn take(
+        &mut self,
+        index: usize,
+        command: &RunCommand,
+        tally: &Tally<'_>,
+    ) -> Ended {
         let mut ended = match self.may_start(index).await {
             Some(ended) => ended,
             None => match self.parts.processes.start(index, command) {
-                Ok(()) => self.watch(index).await,
+                Ok(()) => self.watch(index, tally).await,
                 Err(error) => failed(index, &error),
             },
         };
@@ -102,6 +108,14 @@ impl<'a> Course<'a> {
         };
         ended.quarantined |= end_all(self.parts, way).await;
         self.show(false);
+        tally.ended(
+            index,
+            if ended.success() {
+                Success::Yes
+            } else {
+                Success::No
+            },
+        );
         ended
     }
 
@@ -130,7 +144,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    async fn watch(&mut self, index: usize) -> Ended {
+    async fn watch(&mut self, index: usize, tally: &Tally<'_>) -> Ended {
         let mut pace = Pace::new(self.parts.clock);
         loop {
             let counts = pace.tick().await;
@@ -148,6 +162,11 @@ impl<'a> Course<'a> {
             self.thaw();
             match self.parts.processes.child() {
                 Ok(facts) => {
+                    if facts.end.is_none()
+                        && let Some(why) = tally.over_budget(index)
+                    {
+                        return Ended::of(index, RunEnd::OverBudget).noted(why);
+                    }
                     if let Some(ended) = self.judge(index, &facts, counts) {
                         return ended;
                     }

@@ -18,6 +18,12 @@ pub enum Op {
     Leases,
     /// What a login may do.
     Permission,
+    /// What a base branch asks of pull requests.
+    Rules,
+    /// Checks of a branch's tip, alone.
+    Checks,
+    /// The log of a job.
+    Log,
     /// Labels of the repository.
     Labels,
     /// Another read over REST.
@@ -48,6 +54,10 @@ pub enum Op {
     UpdatePr,
     /// A merge.
     MergePr,
+    /// The base merged into a pull request's branch.
+    UpdateBranch,
+    /// Failed jobs run again.
+    Rerun,
     /// A new label of the repository.
     CreateLabel,
     /// A check run or status set.
@@ -73,6 +83,9 @@ impl Op {
                 | Self::ListIssues
                 | Self::Leases
                 | Self::Permission
+                | Self::Rules
+                | Self::Checks
+                | Self::Log
                 | Self::Labels
                 | Self::Read
                 | Self::GitFetch
@@ -102,6 +115,10 @@ pub enum Fault {
     StaleRead,
     /// Answered so much later.
     Delay(Duration),
+    /// Done, then an answer that comes byte by byte, with so much time in between.
+    Drip(Duration),
+    /// Done, then an answer that does not end.
+    Endless,
 }
 
 /// A request, as a plan sees it.

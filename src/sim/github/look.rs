@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::checks::{Check, CheckOutcome, CommitChecks};
+use crate::model::checks::{Check, CheckOutcome, CommitChecks, Job};
 use crate::model::ids::{
     BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha,
 };
@@ -86,6 +86,12 @@ impl World {
             look.merge_checks = Some(checks_of(self, repo, commit.as_str())?);
         }
         Ok(look)
+    }
+
+    pub(crate) fn tip_checks(&self, ctx: &Ctx<'_>, base: &BranchName) -> SimResult<CommitChecks> {
+        let repo = self.may_read(ctx)?;
+        let tip = self.ref_id(ctx.key, &format!("refs/heads/{base}"))?;
+        checks_of(self, repo, &tip.ok_or_else(SimError::not_found)?)
     }
 
     fn refs_at(&self, ctx: &Ctx<'_>, at: &LookAt) -> SimResult<BTreeMap<RefName, Sha>> {
@@ -254,6 +260,7 @@ impl World {
             .map(|review| self.review_noun(ctx, review));
         Ok(PullRequest {
             number: PrNumber(issue.number),
+            node_id: issue.node_id(),
             state,
             draft: pr.draft,
             head_repo: self.find(&pr.head_repo).map(|repo| RepoId(repo.id)),
@@ -275,7 +282,9 @@ impl World {
                 }),
             reviews: reviews.collect::<SimResult<_>>()?,
             checks: checks_of(self, repo, &pr.head_sha)?,
+            behind: self.merge_state(ctx.key, issue, pr)? == "BEHIND",
             merge_queue: repo.protection_of(&pr.base_ref).merge_queue,
+            queued: self.place_in_queue(ctx.key, issue.number)?,
             assignees: logins(&issue.assignees)?,
             created_at: issue.created_at,
             url: self.web_url(ctx.key, issue),
@@ -334,24 +343,26 @@ fn checks_of(world: &World, repo: &model::Repo, commit: &str) -> SimResult<Commi
         .iter()
         .filter(|check| check.sha == commit)
         .map(|check| Check {
-            name: check.name.clone(),
-            outcome: outcome(check.conclusion.as_deref()),
             url: Some(check_url(world, repo, check)),
-            description: None,
+            app: Some(check.app),
+            job: check.run().map(|run| Job { id: check.id, run }),
+            ended_at: check.completed_at,
+            ..Check::new(&*check.name, outcome(check.conclusion.as_deref()))
         });
     let statuses = repo
         .statuses
         .iter()
         .filter(|status| status.sha == commit)
-        .map(|status| Check {
-            name: status.context.clone(),
-            outcome: match status.state.as_str() {
+        .map(|status| {
+            let outcome = match status.state.as_str() {
                 "success" => CheckOutcome::Success,
                 "failure" | "error" => CheckOutcome::Failure,
                 _ => CheckOutcome::Pending,
-            },
-            url: None,
-            description: status.description.clone(),
+            };
+            Check {
+                description: status.description.clone(),
+                ..Check::new(&*status.context, outcome)
+            }
         });
     Ok(CommitChecks {
         sha: sha(commit)?,

@@ -87,7 +87,7 @@ impl World {
         Ok(sha)
     }
 
-    fn refuse_merge(
+    pub(crate) fn refuse_merge(
         &self,
         ctx: &Ctx<'_>,
         issue: &Issue,
@@ -110,7 +110,7 @@ impl World {
             return Err(SimError::not_allowed("Pull Request is still a draft"));
         }
         let rules = self.repo(ctx.key)?.protection_of(&pr.base_ref);
-        if rules.merge_queue {
+        if rules.merge_queue && !Self::is_queue(ctx.login) {
             return Err(SimError::not_allowed(
                 "Changes must be made through the merge queue",
             ));
@@ -123,6 +123,13 @@ impl World {
                 "At least {} approving review is required by reviewers with write access.",
                 rules.approvals
             )));
+        }
+        if let Some((name, how)) = self.missing_check(ctx.key, pr, &rules)? {
+            let words = format!("Required status check \"{name}\" is {how}.");
+            return Err(SimError::not_allowed(words));
+        }
+        if self.is_behind(ctx.key, pr)? && !Self::is_queue(ctx.login) {
+            return Err(SimError::not_allowed("Head branch is out of date"));
         }
         Ok(())
     }

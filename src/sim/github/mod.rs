@@ -10,12 +10,15 @@ mod error;
 mod faults;
 mod http;
 mod issues;
+mod jobs;
+mod list;
 mod look;
 mod merge;
 pub mod model;
 mod overview;
 mod port;
 mod prs;
+mod queue;
 mod ref_ways;
 mod refs;
 mod repo;
@@ -189,6 +192,7 @@ impl Sim {
             checks: Vec::new(),
             statuses: Vec::new(),
             protection: std::collections::BTreeMap::new(),
+            rulesets: std::collections::BTreeMap::new(),
             bans: std::collections::BTreeSet::new(),
             tip_seen,
             created_at: now,

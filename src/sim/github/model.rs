@@ -121,6 +121,8 @@ pub struct Pr {
     pub base_ref: String,
     /// The reviews, oldest first.
     pub reviews: Vec<Review>,
+    /// Since when it is in the merge queue.
+    pub queued: Option<Timestamp>,
 }
 
 /// A review.
@@ -204,6 +206,22 @@ pub struct Check {
     pub completed_at: Option<Timestamp>,
     /// The end of what it printed.
     pub output: String,
+    /// The App that reports it.
+    pub app: u64,
+    /// How often the job was run again.
+    pub again: u32,
+}
+
+/// GitHub Actions' own App.
+pub const ACTIONS: u64 = 15_368;
+
+impl Check {
+    /// The workflow run of its job: one for each commit, as of a repository with one workflow. Other Apps have
+    /// none.
+    pub fn run(&self) -> Option<u64> {
+        let number = u64::from_str_radix(self.sha.get(..10)?, 16).ok()?;
+        (self.app == ACTIONS).then_some(number)
+    }
 }
 
 /// A commit status.
@@ -223,13 +241,30 @@ pub struct Status {
     pub at: Timestamp,
 }
 
-/// Protection of a base branch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Protection of a base branch, by itself or by rulesets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protection {
     /// How many approvals are asked for; zero: none, and GitHub gives no verdict.
     pub approvals: u32,
     /// Must pull requests go through a merge queue?
     pub merge_queue: bool,
+    /// Checks that must pass, and the App that has to report each, where one is bound.
+    pub required: Vec<(String, Option<u64>)>,
+    /// Must a branch contain its base before it is merged?
+    pub strict: bool,
+}
+
+impl Protection {
+    /// These checks must pass, whoever reports them.
+    pub fn requiring(checks: &[&str]) -> Self {
+        Self {
+            required: checks
+                .iter()
+                .map(|name| ((*name).to_owned(), None))
+                .collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// What the server refuses altogether.
@@ -282,6 +317,8 @@ pub struct Repo {
     pub statuses: Vec<Status>,
     /// Protection by branch.
     pub protection: BTreeMap<String, Protection>,
+    /// What rulesets ask for, by branch.
+    pub rulesets: BTreeMap<String, Protection>,
     /// What it refuses.
     pub bans: BTreeSet<Ban>,
     /// The default branch's tip as of the last look, by which new commits are found.
@@ -322,9 +359,16 @@ impl Repo {
         self.still_open(&issue.blocked_by).count() as u64 + issue.blocked_elsewhere
     }
 
-    /// Protection of a branch.
+    /// Protection of a branch, whoever asks for it.
     pub fn protection_of(&self, branch: &str) -> Protection {
-        self.protection.get(branch).copied().unwrap_or_default()
+        let mut all = self.protection.get(branch).cloned().unwrap_or_default();
+        if let Some(rules) = self.rulesets.get(branch) {
+            all.approvals = all.approvals.max(rules.approvals);
+            all.merge_queue |= rules.merge_queue;
+            all.required.extend(rules.required.iter().cloned());
+            all.strict |= rules.strict;
+        }
+        all
     }
 }
 

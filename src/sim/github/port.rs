@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sha2::{Digest as _, Sha256};
 
-use crate::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp};
+use crate::model::checks::CommitChecks;
+use crate::model::ids::{
+    BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, RepoId, Sha, Timestamp,
+};
 use crate::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 use crate::model::repo::{Permission, Repository};
+use crate::model::rules::{BaseRules, RequiredCheck};
 use crate::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
 };
@@ -17,13 +20,10 @@ use crate::ports::{PortError, PortResult, Refusal};
 
 use super::error::{SimError, SimResult};
 use super::faults::{Fault, Op};
-use super::look::{listed, login};
 use super::merge::MergeOrder;
 use super::model::Access;
-use super::prs::PrDraft;
-use super::repo_git::Move;
 use super::world::{Ctx, World};
-use super::{Sim, SimRepo};
+use super::{Sim, SimRepo, list::list, look::login, prs::PrDraft, repo_git::Move};
 
 /// The port, for one user in one repository.
 #[derive(Clone)]
@@ -85,7 +85,14 @@ impl SimGitHub {
         let fault = self.sim.meet(op);
         let wait = |by: std::time::Duration| Some(self.sim.clock.now() + by);
         let error = match &fault {
-            None | Some(Fault::CutAfter | Fault::TruncatedJson | Fault::StaleRead) => None,
+            None
+            | Some(
+                Fault::CutAfter
+                | Fault::TruncatedJson
+                | Fault::StaleRead
+                | Fault::Drip(_)
+                | Fault::Endless,
+            ) => None,
             Some(Fault::Delay(by)) => {
                 pause(*by).await;
                 None
@@ -125,7 +132,10 @@ impl SimGitHub {
         answer: SimResult<T>,
     ) -> PortResult<T> {
         self.sim.record(op, "PORT", &what, status);
-        if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
+        if matches!(
+            fault,
+            Some(Fault::CutAfter | Fault::TruncatedJson | Fault::Drip(_) | Fault::Endless)
+        ) {
             return Err(lost(op, &what));
         }
         answer.map_err(|error| PortError::refused(what, error.refusal, error.words()))
@@ -150,44 +160,6 @@ fn lost(op: Op, what: &str) -> PortError {
 )]
 async fn pause(by: std::time::Duration) {
     tokio::time::sleep(by).await;
-}
-
-fn etag(issues: &[crate::model::issue::ListedIssue]) -> String {
-    let text = serde_json::to_string(issues).unwrap_or_default();
-    let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(16)
-        .fold("W/".to_owned(), |tag, byte| format!("{tag}{byte:02x}"))
-}
-
-fn list(world: &World, ctx: &Ctx<'_>, cursor: &ListCursor) -> SimResult<Listed> {
-    let repo = world.may_read(ctx)?;
-    let mut issues = Vec::new();
-    for issue in repo.issues.values().filter(|issue| issue.pr.is_none()) {
-        let wanted = cursor
-            .since
-            .map_or(issue.open, |since| issue.updated_at >= since);
-        if wanted {
-            issues.push(listed(repo, issue)?);
-        }
-    }
-    issues.sort_by_key(|issue| std::cmp::Reverse((issue.updated_at, issue.number)));
-    let etag = etag(&issues);
-    if cursor.etag.as_ref() == Some(&etag) {
-        return Ok(Listed::Unchanged);
-    }
-    let newest = issues.first().map(|issue| issue.updated_at);
-    let since = newest.max(cursor.since).unwrap_or(ctx.now);
-    // The tag belongs to the question: another `since` is another one.
-    let etag = (cursor.since == Some(since)).then_some(etag);
-    Ok(Listed::Issues {
-        issues,
-        next: ListCursor {
-            since: Some(since),
-            etag,
-        },
-    })
 }
 
 #[async_trait]
@@ -255,6 +227,27 @@ impl GitHub for SimGitHub {
             })
         })
         .await
+    }
+
+    async fn base_rules(&self, base: &BranchName) -> PortResult<BaseRules> {
+        let what = format!("read the rules of `{base}`");
+        self.ask(Op::Rules, what, |world, ctx| {
+            let rules = world.may_read(ctx)?.protection_of(base.as_str());
+            let required = rules.required.into_iter();
+            let mut required: Vec<RequiredCheck> = required
+                .map(|(name, app)| RequiredCheck { name, app })
+                .collect();
+            required.sort();
+            required.dedup();
+            Ok(BaseRules { required })
+        })
+        .await
+    }
+
+    async fn tip_checks(&self, base: &BranchName) -> PortResult<CommitChecks> {
+        let what = format!("read the checks of `{base}`");
+        self.ask(Op::Checks, what, |world, ctx| world.tip_checks(ctx, base))
+            .await
     }
 
     async fn labels(&self) -> PortResult<Vec<String>> {
@@ -460,6 +453,37 @@ impl GitHub for SimGitHub {
             },
         )
         .await
+    }
+
+    async fn enqueue_pr(&self, _proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let what = "put the pull request into the merge queue".to_owned();
+        self.tell(Op::MergePr, what, |world, ctx| {
+            let mut issues = world.repo(ctx.key)?.issues.values();
+            let found = issues.find(|issue| issue.node_id() == node_id);
+            let number = found.ok_or_else(SimError::not_found)?.number;
+            world.enqueue(ctx, number, Some(head.as_str()))
+        })
+        .await
+    }
+
+    async fn update_branch(&self, _proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        let what = format!("update the branch of pull request #{pr}");
+        self.tell(Op::UpdateBranch, what, |world, ctx| {
+            world.update_branch(ctx, pr.0, Some(head.as_str()))
+        })
+        .await
+    }
+
+    async fn rerun_failed(&self, _proof: &ClaimProof, run: u64) -> PortResult<()> {
+        let what = format!("run the failed jobs of workflow run {run} again");
+        self.tell(Op::Rerun, what, |world, ctx| world.rerun_failed(ctx, run))
+            .await
+    }
+
+    async fn job_log(&self, job: u64) -> PortResult<String> {
+        let what = format!("read the log of job {job}");
+        self.ask(Op::Log, what, |world, ctx| world.job_log(ctx, job))
+            .await
     }
 
     async fn create_label(&self, label: &NewLabel) -> PortResult<()> {

@@ -5,8 +5,8 @@ use crate::ports::Refusal;
 use super::error::{Detail, SimError, SimResult};
 use super::issues::{NewIssue, check_body, key_of};
 use super::merge::closing_numbers;
-use super::model::{Access, Issue, Pr, PrStanding, Review};
-use super::repo_git;
+use super::model::{Access, Issue, Pr, PrStanding, Protection, Review};
+use super::repo_git::{self, Before, Move, Stamp};
 use super::world::{Ctx, World};
 
 /// A pull request to open.
@@ -76,6 +76,7 @@ impl World {
             head_sha: head.clone(),
             base_ref: new.base,
             reviews: Vec::new(),
+            queued: None,
         });
         self.move_head(ctx.key, number, &head, ctx.now)?;
         Ok(number)
@@ -205,6 +206,106 @@ impl World {
         } else {
             Merges::WithConflicts
         })
+    }
+
+    /// Do the base's rules ask for a branch that contains it, and this one does not?
+    pub(crate) fn is_behind(&self, key: &str, pr: &Pr) -> SimResult<bool> {
+        let repo = self.repo(key)?;
+        let base = self.ref_id(key, &format!("refs/heads/{}", pr.base_ref))?;
+        let (PrStanding::Open, Some(base), true) =
+            (&pr.standing, base, repo.protection_of(&pr.base_ref).strict)
+        else {
+            return Ok(false);
+        };
+        Ok(!repo_git::contains(&repo.path, &pr.head_sha, &base)?)
+    }
+
+    /// GitHub's `mergeStateStatus`.
+    pub(crate) fn merge_state(&self, key: &str, issue: &Issue, pr: &Pr) -> SimResult<&'static str> {
+        let rules = self.repo(key)?.protection_of(&pr.base_ref);
+        Ok(match self.merges(key, pr)? {
+            Merges::NotAsked => "UNKNOWN",
+            Merges::WithConflicts => "DIRTY",
+            Merges::Cleanly if pr.draft => "DRAFT",
+            Merges::Cleanly if self.missing_check(key, pr, &rules)?.is_some() => "BLOCKED",
+            Merges::Cleanly
+                if !matches!(
+                    self.review_decision(key, issue, pr),
+                    None | Some("APPROVED")
+                ) =>
+            {
+                "BLOCKED"
+            }
+            Merges::Cleanly if self.is_behind(key, pr)? => "BEHIND",
+            Merges::Cleanly => "CLEAN",
+        })
+    }
+
+    /// The first check that the rules ask for and that does not let the head pass, with what is the matter.
+    /// To GitHub skipped and neutral pass.
+    pub(crate) fn missing_check(
+        &self,
+        key: &str,
+        pr: &Pr,
+        rules: &Protection,
+    ) -> SimResult<Option<(String, &'static str)>> {
+        let repo = self.repo(key)?;
+        let standing = |(name, app): &(String, Option<u64>)| {
+            let run = repo.checks.iter().find(|check| {
+                check.sha == pr.head_sha
+                    && check.name == *name
+                    && app.is_none_or(|app| app == check.app)
+            });
+            let status = repo.statuses.iter().find(|status| {
+                status.sha == pr.head_sha && status.context == *name && app.is_none()
+            });
+            match (run.map(|run| run.conclusion.as_deref()), status) {
+                (Some(Some("success" | "skipped" | "neutral")), _) => None,
+                (None, Some(status)) if status.state == "success" => None,
+                (None, Some(status)) if status.state != "pending" => Some("failing"),
+                (Some(None) | None, _) => Some("expected"),
+                (Some(Some(_)), _) => Some("failing"),
+            }
+        };
+        let mut missing = rules.required.iter();
+        Ok(missing.find_map(|check| Some((check.0.clone(), standing(check)?))))
+    }
+
+    /// Merges the base into the pull request's branch; the head moves.
+    pub(crate) fn update_branch(
+        &mut self,
+        ctx: &Ctx<'_>,
+        number: u64,
+        expected: Option<&str>,
+    ) -> SimResult<()> {
+        self.may_push(ctx)?;
+        let pr = self.pr(ctx.key, number)?.1.clone();
+        if expected.is_some_and(|head| head != pr.head_sha) {
+            let words = "expected head sha didn’t match current head ref.";
+            return Err(SimError::new(422, Refusal::Stale, words));
+        }
+        let path = self.repo(&pr.head_repo)?.path.clone();
+        let base = self
+            .ref_id(ctx.key, &format!("refs/heads/{}", pr.base_ref))?
+            .ok_or_else(SimError::not_found)?;
+        if repo_git::contains(&path, &pr.head_sha, &base)? {
+            let words = "There are no new commits on the base branch.";
+            return Err(SimError::new(422, Refusal::Stale, words));
+        }
+        let tree = repo_git::merged_tree(&path, &base, &pr.head_sha)?
+            .ok_or_else(|| SimError::invalid("merge conflict between base and head"))?;
+        let message = format!("Merge branch '{}' into {}", pr.base_ref, pr.head_ref);
+        let stamp = Stamp::of(ctx.login, ctx.now);
+        let parents = [pr.head_sha.clone(), base];
+        let sha = repo_git::write_commit(&path, &message, &tree, &parents, (&stamp, &stamp))?;
+        let step = Move {
+            name: format!("refs/heads/{}", pr.head_ref),
+            before: Before::At(pr.head_sha),
+            after: Some(sha.clone()),
+            force: false,
+        };
+        repo_git::move_refs(&path, &[step])?;
+        self.move_head(ctx.key, number, &sha, ctx.now)
     }
 
     /// GitHub's verdict over the reviews: only where the base asks for approvals.

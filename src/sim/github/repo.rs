@@ -138,6 +138,13 @@ impl SimRepo {
         });
     }
 
+    /// What rulesets ask of a branch.
+    pub fn set_ruleset(&self, branch: &str, rules: Protection) {
+        self.set(|repo| {
+            repo.rulesets.insert(branch.to_owned(), rules);
+        });
+    }
+
     /// Forbids something from now on.
     pub fn ban(&self, ban: Ban) -> SimResult<()> {
         let mut bans = BTreeSet::new();

@@ -7,7 +7,7 @@ use crate::ports::github::MergeMethod;
 use super::error::{SimError, SimResult};
 use super::issues::{IssuePatch, NewIssue};
 use super::merge::MergeOrder;
-use super::model::{Access, Check, Status};
+use super::model::{ACTIONS, Access, Check, Status};
 use super::prs::PrDraft;
 use super::repo::SimRepo;
 use super::repo_git::{self, Before, Move, Stamp};
@@ -273,7 +273,8 @@ impl SimRepo {
         self.report_check(sha, name, (status, conclusion), "")
     }
 
-    pub(crate) fn report_check(
+    /// The same, with what its job printed.
+    pub fn report_check(
         &self,
         sha: &str,
         name: &str,
@@ -293,9 +294,11 @@ impl SimRepo {
                 name: name.to_owned(),
                 status: status.to_owned(),
                 conclusion: conclusion.map(ToOwned::to_owned),
-                started_at: old.map_or(now, |old| old.started_at),
+                started_at: old.as_ref().map_or(now, |old| old.started_at),
                 completed_at: conclusion.map(|_| now),
                 output: output.to_owned(),
+                app: old.as_ref().map_or(ACTIONS, |old| old.app),
+                again: old.as_ref().map_or(0, |old| old.again),
             });
             Ok(())
         })

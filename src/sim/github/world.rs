@@ -290,7 +290,10 @@ impl World {
             let spec = format!("+refs/heads/{}:{kept}", pr.head_ref);
             repo_git::fetch(&path, &from, &[&spec])?;
         }
-        head.clone_into(&mut self.pr_mut(key, number)?.head_sha);
+        let pr = self.pr_mut(key, number)?;
+        head.clone_into(&mut pr.head_sha);
+        // Who pushes falls out of the queue.
+        pr.queued = None;
         self.issue_mut(key, number)?.updated_at = now;
         Ok(())
     }
@@ -303,7 +306,9 @@ impl World {
         standing: PrStanding,
         now: Timestamp,
     ) -> SimResult<()> {
-        self.pr_mut(key, number)?.standing = standing;
+        let pr = self.pr_mut(key, number)?;
+        pr.standing = standing;
+        pr.queued = None;
         let issue = self.issue_mut(key, number)?;
         issue.open = false;
         issue.closed = Some((now, issue.author.clone()));

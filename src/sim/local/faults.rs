@@ -25,6 +25,8 @@ pub enum LocalOp {
     MarkSetUp,
     /// The work is committed.
     Commit,
+    /// A worktree's branch moves forward.
+    Follow,
     /// A ref is pushed.
     Push,
     /// A run's folder is made.

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::model::ids::{BranchName, RefName, Sha, Timestamp};
 use crate::model::local::Worktree;
 use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
 use crate::ports::clock::Clock as _;
 use crate::ports::git::{Git, NewWorktree, Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
@@ -307,6 +308,35 @@ impl Git for SimGit {
         })
     }
 
+    async fn follow(&self, path: &Path, name: &RefName) -> PortResult<Sha> {
+        let what = "move the worktree's branch";
+        self.reach_remote(what)?;
+        self.home.write(LocalOp::Follow, what, |state| {
+            let failed = |e: ObjectsError| e.at(what);
+            let to = self.objects().ref_at(name.as_str()).map_err(failed)?;
+            let to = to.ok_or_else(|| refused(what, Refusal::NotFound, "no such branch"))?;
+            let tree = known(state, path, what)?;
+            let clean = real_changes(self.objects(), tree)
+                .map_err(failed)?
+                .is_empty();
+            let ahead = self
+                .objects()
+                .is_at_or_ahead(&to, &tree.head)
+                .map_err(failed)?;
+            if !clean || !ahead {
+                return Err(refused(
+                    what,
+                    Refusal::Local,
+                    "not possible to fast-forward",
+                ));
+            }
+            tree.head = to.clone();
+            let branch = tree.branch.clone();
+            state.branches.insert(branch, to.clone());
+            Ok(to)
+        })
+    }
+
     async fn push(&self, push: &Push) -> PortResult<PushOutcome> {
         let what = "push";
         self.reach_remote(what)?;
@@ -315,13 +345,18 @@ impl Git for SimGit {
         })
     }
 
-    async fn outgoing(&self, path: &Path, base: &BranchName) -> PortResult<Vec<OutgoingCommit>> {
+    async fn outgoing(
+        &self,
+        path: &Path,
+        base: &BranchName,
+        secrets: &Secrets,
+    ) -> PortResult<Vec<OutgoingCommit>> {
         let what = "compare with the base";
         self.home.read(what, |state| {
             let head = &known(state, path, what)?.head;
             let base = self.objects().base(base).map_err(|e| e.at(what))?;
             self.objects()
-                .outgoing(base.as_ref(), head)
+                .outgoing(base.as_ref(), head, secrets)
                 .map_err(|e| e.at(what))
         })
     }

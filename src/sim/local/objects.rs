@@ -11,7 +11,8 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Sort, Time};
 
 use crate::model::ids::{BranchName, Sha, Timestamp};
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained, secrets_in};
+use crate::model::secrets::Secrets;
 use crate::ports::{PortError, Refusal};
 
 /// Files by path; `None`: deleted.
@@ -183,6 +184,7 @@ impl Objects {
         &self,
         base: Option<&Sha>,
         head: &Sha,
+        secrets: &Secrets,
     ) -> ObjectsResult<Vec<OutgoingCommit>> {
         let mut commits = Vec::new();
         for commit in self.between(base, head)? {
@@ -195,10 +197,18 @@ impl Objects {
                     String::from_utf8_lossy(found.message_bytes()).into_owned(),
                 )
             };
+            let changed = self.changed(parent.as_ref(), &commit)?;
+            let mut found: Vec<_> = secrets_in(secrets, None, (1, message.as_bytes())).collect();
+            for path in &changed {
+                // In memory a file is what one commit writes: all of it is new.
+                let text = self.file(&commit, path)?.unwrap_or_default();
+                found.extend(secrets_in(secrets, Some(path), (1, text.as_bytes())));
+            }
             commits.push(OutgoingCommit {
                 message,
-                changes: changes(self.changed(parent.as_ref(), &commit)?),
+                changes: changes(changed),
                 sha: commit,
+                secrets: found,
             });
         }
         add_unexplained(&mut commits, changes(self.changed(base, head)?));

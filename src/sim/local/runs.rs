@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::agent::{CommandReport, spent};
+use crate::model::agent_stream::AgentReport;
 use crate::model::ids::{IssueNumber, Timestamp};
+use crate::model::money::Spent;
 use crate::model::run::{RunEnd, RunExit, RunFacts, RunKey, RunLease, RunSpec, RunStatus};
 use crate::ports::clock::Clock as _;
 use crate::ports::runs::{Runs, StartOutcome};
@@ -40,6 +43,7 @@ pub(super) struct SimRun {
     question: Option<String>,
     review: Option<String>,
     relieved: bool,
+    report: Option<AgentReport>,
 }
 
 impl SimRun {
@@ -51,6 +55,7 @@ impl SimRun {
             question: None,
             review: None,
             relieved: false,
+            report: None,
         }
     }
 
@@ -110,7 +115,23 @@ impl SimRun {
             tail: self.log.clone(),
             question: self.question.clone(),
             review: self.review.clone(),
+            reports: self.reports(),
+            agent_box: None,
+            head: self.spec.head.clone(),
         }
+    }
+
+    /// What the first of its agents says, as soon as it is at work.
+    fn reports(&self) -> Vec<CommandReport> {
+        let first = self.spec.commands.first();
+        let provider = first.and_then(|one| one.agent.as_ref());
+        let report = self.report.clone().map(|report| CommandReport {
+            command: 0,
+            provider: provider.map_or_else(String::new, |agent| agent.provider.clone()),
+            skipped: false,
+            report,
+        });
+        report.into_iter().collect()
     }
 }
 
@@ -157,6 +178,7 @@ impl SimRuns {
         };
         let acts = going.performance.at_start.clone();
         let at_once = going.performance.takes == Takes::NoTime;
+        state.runs[at].report.clone_from(&going.performance.report);
         state.runs[at].life = Life::Running(going);
         play(&self.home, state, at, &acts)?;
         if at_once {
@@ -262,6 +284,16 @@ impl Runs for SimRuns {
             settle(&self.home, state, issue)?;
             let of_issue = state.runs.iter().filter(|run| run.key().issue == issue);
             Ok(of_issue.map(|run| run.facts(&self.home.name)).collect())
+        })
+    }
+
+    fn spent_since(&self, since: Timestamp) -> PortResult<Spent> {
+        self.home.read("add up what was spent", |state| {
+            let of = |run: &SimRun| match &run.life {
+                Life::Ended(exit) if exit.ended_at < since => Spent::default(),
+                Life::Reserved | Life::Running(_) | Life::Ended(_) => spent(&run.reports()),
+            };
+            Ok(state.runs.iter().map(of).sum())
         })
     }
 

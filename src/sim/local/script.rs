@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::agent_stream::AgentReport;
 use crate::model::run::{RunEnd, RunSpec};
 
 use super::git::SimWorktree;
@@ -93,6 +94,7 @@ pub struct Performance {
     pub(super) end: RunEnd,
     pub(super) code: Option<i32>,
     pub(super) quarantined: bool,
+    pub(super) report: Option<AgentReport>,
 }
 
 impl Performance {
@@ -110,6 +112,7 @@ impl Performance {
             end: RunEnd::Exited,
             code: Some(code),
             quarantined: false,
+            report: None,
         }
     }
 
@@ -126,6 +129,13 @@ impl Performance {
     #[must_use]
     pub fn takes(mut self, takes: Takes) -> Self {
         self.takes = takes;
+        self
+    }
+
+    /// What its agent says of itself.
+    #[must_use]
+    pub fn says(mut self, report: AgentReport) -> Self {
+        self.report = Some(report);
         self
     }
 

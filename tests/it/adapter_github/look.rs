@@ -26,8 +26,9 @@ fn comment(id: u64) -> Value {
 
 fn check(name: &str) -> Value {
     json!({
-        "__typename": "CheckRun", "name": name, "status": "COMPLETED", "conclusion": "SUCCESS",
-        "detailsUrl": null,
+        "__typename": "CheckRun", "databaseId": 5, "name": name, "status": "COMPLETED",
+        "conclusion": "SUCCESS", "completedAt": "2026-11-30T11:00:00Z", "detailsUrl": null,
+        "checkSuite": { "app": { "databaseId": 15368 }, "workflowRun": { "databaseId": 6 } },
     })
 }
 
@@ -53,10 +54,10 @@ fn issue() -> Value {
 
 fn pr() -> Value {
     json!({
-        "number": 7, "state": "OPEN", "isDraft": false, "headRefName": "issue-1",
+        "id": "PR_7", "number": 7, "state": "OPEN", "isDraft": false, "headRefName": "issue-1",
         "headRefOid": sha('a').as_str(), "headRepository": { "databaseId": 9 },
-        "baseRefName": "main", "mergeable": "MERGEABLE", "reviewDecision": null,
-        "isMergeQueueEnabled": false, "url": "u", "createdAt": "2026-11-30T11:00:00Z",
+        "baseRefName": "main", "mergeable": "MERGEABLE", "mergeStateStatus": "BEHIND",
+        "reviewDecision": null, "isMergeQueueEnabled": false, "mergeQueueEntry": null, "url": "u", "createdAt": "2026-11-30T11:00:00Z",
         "mergedAt": null, "mergeCommit": null, "author": null, "assignees": { "nodes": [] },
         "reviews": list(json!([]), None),
         "statusCheckRollup": { "contexts": list(json!([check("one")]), Some("k1")) },

@@ -63,6 +63,57 @@ fn a_live_foreign_claim_is_displaced_and_its_owner_named() {
     world.expect_free(issue);
 }
 
+/// Bob displaced Ann's claim and gave the issue back: nobody has it.
+fn displaced_and_given_back() -> (World, Arc<Host>, Arc<Host>, u64) {
+    let (world, a, b, issue) = two_homes();
+    world.wins(&a, issue, PLAIN);
+    world.wins(&b, issue, ORDERED);
+    world.gives_back(&b, issue, &abandoned());
+    assert_eq!(world.lease_text(issue), None);
+    (world, a, b, issue)
+}
+
+#[test]
+fn a_displaced_claim_does_not_come_back_to_life_when_the_other_is_released() {
+    use ghswarm::engine::claims::Verdict;
+    use ghswarm::engine::renew::RenewOutcome;
+    let (world, a, b, issue) = displaced_and_given_back();
+    let engine = a.engine();
+    let number = IssueNumber(issue);
+    let before = world.sim().counts().writes;
+    let checked = world.wait(engine.check_by_hand(number)).unwrap();
+    assert_eq!(checked.verdict, Verdict::Displaced);
+    let renewed = world.wait(engine.renew_by_hand(number)).unwrap();
+    assert_eq!(renewed, Some(RenewOutcome::Released));
+    assert!(matches!(
+        world.release(&a, issue, &abandoned()).unwrap(),
+        ReleaseOutcome::Lost { .. }
+    ));
+    assert_eq!(world.sim().counts().writes, before, "a lost claim wrote");
+    world.expect_free(issue);
+    world.wins(&b, issue, PLAIN);
+}
+
+#[test]
+fn who_was_displaced_may_claim_the_issue_again() {
+    let (world, a, _, issue) = displaced_and_given_back();
+    let old = record(&a, issue).unwrap().claim;
+    assert_ne!(world.wins(&a, issue, PLAIN).claim, old);
+}
+
+#[test]
+fn a_sweep_archives_the_record_of_a_displaced_claim() {
+    use ghswarm::engine::claims::{DryRun, SweptHow};
+    let (world, a, _, issue) = displaced_and_given_back();
+    let engine = a.engine();
+    let sweep = |dry| world.wait(engine.sweep_by_hand(a.port(), dry)).unwrap();
+    assert_eq!(sweep(DryRun::Yes)[0].how, SweptHow::Displaced);
+    assert!(record(&a, issue).is_some(), "a dry run changes nothing");
+    assert_eq!(sweep(DryRun::No)[0].how, SweptHow::Displaced);
+    assert_eq!(a.home.superseded().len(), 1);
+    world.expect_free(issue);
+}
+
 #[test]
 fn a_claim_of_this_home_is_archived_and_its_unpushed_work_saved() {
     let (world, a, _, issue) = two_homes();

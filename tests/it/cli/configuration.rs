@@ -42,7 +42,7 @@ fn all_problems_of_a_configuration_are_told_at_once() {
 }
 
 #[test]
-fn the_example_of_a_repository_with_several_projects_is_valid() {
+fn the_examples_with_containers_are_valid() {
     let machine = Machine::new();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/monorepo.yaml");
     let check = || machine.run(&["--config", example, "config", "check"]);
@@ -63,6 +63,10 @@ fn the_example_of_a_repository_with_several_projects_is_valid() {
     let clone = clone.split('`').next().unwrap();
     std::fs::create_dir_all(machine.path(clone)).unwrap();
     let page = check();
+    assert!(page.ends_with("exit status 0"), "{page}");
+    // The other one is of the same repository.
+    let boxed = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boxed-agents.yaml");
+    let page = machine.run(&["--config", boxed, "config", "check"]);
     assert!(page.ends_with("exit status 0"), "{page}");
 }
 

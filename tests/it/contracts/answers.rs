@@ -111,8 +111,11 @@ fn every_answer_of_small_pages_has_the_shape_of_its_document() {
     assert_eq!(look.merge_checks.unwrap().checks.len(), 3);
     let lease = RefName::new("refs/heads/issue-1").unwrap();
     runtime.block_on(adapter.read_leases(&[lease])).unwrap();
+    let main = "main".parse().unwrap();
+    assert!(runtime.block_on(adapter.tip_checks(&main)).is_ok());
     let operations = check(&recorder.asked());
     assert!(operations.contains("Leases"), "{operations:?}");
+    assert!(operations.contains("TipChecks"), "{operations:?}");
     let pages = operations.iter().filter(|name| name.ends_with("Page"));
     assert!(pages.count() == 7, "{operations:?}");
 }

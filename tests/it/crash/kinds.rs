@@ -1,5 +1,5 @@
 //! The crash loop over lives that are not plain: with a set-up, with `simplify`, blocked and resumed,
-//! asked and answered. In the suite every so many writes meet a fault, each kind beginning at another
+//! asked and answered, with red checks, with a merge queue. In the suite every so many writes meet a fault, each kind beginning at another
 //! one; `just crash` meets all of them.
 
 use ghswarm::sim::github::Fault;
@@ -54,4 +54,14 @@ fn any_write_of_a_life_that_is_blocked_and_resumed_may_fail_once() {
 #[test]
 fn any_write_of_a_life_with_a_question_may_fail_once() {
     every_write_fails_once(Kind::Asked);
+}
+
+#[test]
+fn any_write_of_a_life_with_red_checks_may_fail_once() {
+    every_write_fails_once(Kind::RedTwice);
+}
+
+#[test]
+fn any_write_of_a_life_through_a_merge_queue_may_fail_once() {
+    every_write_fails_once(Kind::Queued);
 }

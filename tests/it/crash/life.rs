@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use ghswarm::model::run::RunKind;
+use ghswarm::sim::github::model::{Pr, PrStanding, Protection};
 use ghswarm::sim::github::{Fault, FaultPlan};
 use ghswarm::sim::local::{FaultPoints, LocalFault, Performance, SimHome};
 
@@ -64,6 +65,10 @@ pub(super) enum Kind {
     BlockedAndResumed,
     /// The agent asks, and a person answers.
     Asked,
+    /// CI fails twice at the first head, and the agent mends it.
+    RedTwice,
+    /// The base has a merge queue.
+    Queued,
 }
 
 impl Kind {
@@ -76,7 +81,14 @@ impl Kind {
             rules.policy.simplify = self == Self::WithSimplify;
         });
         match self {
-            Self::Plain | Self::WithSetup | Self::WithSimplify => {}
+            Self::Plain | Self::WithSetup | Self::WithSimplify | Self::RedTwice => {}
+            Self::Queued => {
+                let rules = Protection {
+                    merge_queue: true,
+                    ..Protection::default()
+                };
+                world.repo.set_ruleset("main", rules);
+            }
             Self::BlockedAndResumed => {
                 world
                     .agent
@@ -88,6 +100,26 @@ impl Kind {
             }
         }
         world
+    }
+
+    /// What CI and the queue do.
+    fn goes_on(self, world: &World, issue: u64) {
+        let prs = world.prs(issue);
+        let open = |(_, pr): &&(u64, Pr)| pr.standing == PrStanding::Open;
+        let Some((number, pr)) = prs.iter().find(open) else {
+            return;
+        };
+        if self == Self::Queued && pr.queued.is_some() {
+            world.repo.queue_merges(*number).unwrap();
+        }
+        if self == Self::RedTwice && world.agent.runs(RunKind::Implement) < 2 {
+            let failed = ("completed", Some("failure"));
+            let printed = "error: too few apples";
+            world
+                .repo
+                .report_check(&pr.head_sha, "test", failed, printed)
+                .unwrap();
+        }
     }
 
     /// A person sees that it is blocked.
@@ -189,6 +221,7 @@ fn go_on(world: &mut World, (kind, issue): (Kind, u64), after: After) {
             other = Some(world.add_host("b", ANN));
             world.minutes(32);
         }
+        kind.goes_on(world, issue);
         world.cycle(other.as_ref().unwrap_or(&a));
         let now = world.issue(issue);
         // What a machine that died after the very end left behind, it clears away itself.
@@ -211,7 +244,12 @@ fn go_on(world: &mut World, (kind, issue): (Kind, u64), after: After) {
 /// The life was of its kind.
 fn expect_kind(world: &World, kind: Kind) {
     match kind {
-        Kind::Plain => {}
+        Kind::Plain | Kind::Queued => {}
+        Kind::RedTwice => {
+            let mut prompts = (1..=world.agent.runs(RunKind::Implement))
+                .map(|n| world.agent.prompt(RunKind::Implement, n));
+            assert!(prompts.any(|prompt| prompt.contains("too few apples")));
+        }
         Kind::WithSetup => assert!(world.agent.runs(RunKind::Setup) > 0),
         Kind::WithSimplify => assert!(world.agent.runs(RunKind::Simplify) > 0),
         Kind::BlockedAndResumed => assert!(world.agent.runs(RunKind::Implement) > 1),

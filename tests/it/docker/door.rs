@@ -27,6 +27,7 @@ fn job(home: &Home, shell: &str) -> ContainerJob {
         index: 0,
         folder,
         worktree: home.tree(),
+        agent: None,
         dir: PathBuf::new(),
         shell: shell.to_owned(),
         env: BTreeMap::new(),

@@ -154,3 +154,37 @@ fn an_image_that_is_missing_is_named_with_its_key() {
     assert_eq!(exit.end, RunEnd::SandboxUnavailable, "{}", facts.tail);
     assert!(exit.note.unwrap().contains("`verify.sandbox.image`"));
 }
+
+/// The supervisor that follows must not take the file for one of an earlier command.
+#[test]
+fn a_question_that_was_written_while_no_supervisor_lived_is_kept() {
+    let Some(home) = Home::new() else { return };
+    let mut spec = home.spec(&[
+        "echo 'which one?' > QUESTION.md; echo ran > runs; while [ ! -e go ]; do sleep 0.02; done",
+    ]);
+    spec.fresh_files = vec!["QUESTION.md".into()];
+    home.started(&spec);
+    until("the step ran", || runs(&home).contains("ran").then_some(()));
+    kill_supervisor(&home);
+    let other = Home::engine(home.dir.path(), &home.owner);
+    until("a new supervisor is there", || {
+        other.adopt(ISSUE).unwrap();
+        home.facts()
+            .folder
+            .join("started.json.dead-0")
+            .exists()
+            .then_some(())
+    });
+    until("it goes on", || {
+        let said = home.facts().tail;
+        said.contains("going on with the container").then_some(())
+    });
+    fs::write(home.tree().join("go"), "").unwrap();
+    let (facts, exit) = until("the run has ended", || {
+        other.adopt(ISSUE).unwrap();
+        home.end()
+    });
+    assert!(exit.success(), "{exit:?}");
+    assert_eq!(facts.question.as_deref(), Some("which one?\n"));
+    home.cleared();
+}

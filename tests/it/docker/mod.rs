@@ -6,6 +6,7 @@
     reason = "the tests ask the docker client, and wait for other processes by the real clock"
 )]
 
+mod agents;
 mod door;
 mod files;
 mod git;
@@ -89,6 +90,7 @@ impl Home {
                 sandbox: self.sandbox.clone(),
                 owner: self.owner.clone(),
             })),
+            agent: None,
         }
     }
 
@@ -109,13 +111,17 @@ impl Home {
             commands,
             order: Order::Sequence,
             prompt: None,
+            files: std::collections::BTreeMap::new(),
             tasks: Vec::new(),
             fresh_files: Vec::new(),
             env: BTreeMap::new(),
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            allowance: ghswarm::model::money::Allowance::default(),
+            agent_box: None,
             lease: None,
+            head: None,
         }
     }
 

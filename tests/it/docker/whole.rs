@@ -67,7 +67,7 @@ fn instance(home: &Home) -> String {
 }
 
 /// Nothing of the home is left at the engine.
-fn assert_cleared(home: &Home) {
+pub fn assert_cleared(home: &Home) {
     let label = format!("label=ghswarm.instance={}", instance(home));
     until("no container is left", || {
         docker(&["ps", "-aq", "--filter", &label])
@@ -81,7 +81,7 @@ fn assert_cleared(home: &Home) {
 const NOWHERE: &str = "unix:///nowhere/docker.sock";
 
 /// Cycles with the engine at `host` until a container is waited for; answers the report.
-fn waits(home: &Home, host: &str) -> String {
+pub fn waits(home: &Home, host: &str) -> String {
     until("an issue that waits for a container", || {
         let mut cycle = home.ghswarm(&["cycle", "--json"]);
         let done = cycle.env("DOCKER_HOST", host).output().unwrap();

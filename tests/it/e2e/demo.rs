@@ -102,3 +102,107 @@ fn git_says(path: &Path, words: &[&str]) -> String {
     assert!(done.status.success(), "{done:?}");
     String::from_utf8(done.stdout).unwrap()
 }
+
+/// Starts a demo whose agent works for minutes, and waits until it does. What is its user's own is in `own`.
+fn demo_at_work(tmp: &Path, own: &Path) -> std::process::Child {
+    let (clone, issue) = (own.join("mine"), own.join("issue.md"));
+    small_repository(&clone);
+    let text = "Add a licence\n<!-- GHSWARM_VERIFY_START\nverify: 'true'\nGHSWARM_VERIFY_END -->\n- [ ] it\n";
+    fs::write(&issue, text).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_ghswarm"))
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap())
+        .env("HOME", tmp)
+        .env("TMPDIR", tmp)
+        .args(["demo", "--agent", "touch started; sleep 600; echo"])
+        .args(["--review", "true"])
+        .arg("--repo")
+        .arg(&clone)
+        .arg("--issue")
+        .arg(&issue)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = || {
+        let found = Command::new("find")
+            .arg(tmp)
+            .args(["-name", "started"])
+            .output();
+        !found.unwrap().stdout.is_empty()
+    };
+    assert!(happens(started), "the agent was not started");
+    child
+}
+
+/// Waits for a fact, with a limit.
+fn happens(fact: impl Fn() -> bool) -> bool {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !fact() {
+        if std::time::Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    true
+}
+
+/// Processes that were started with this folder in their command or their environment.
+fn processes_of(tmp: &Path) -> usize {
+    let folder = tmp.display().to_string();
+    let mentions = |path: std::path::PathBuf| {
+        let bytes = fs::read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).contains(&folder)
+    };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return 0;
+    };
+    let processes = entries.filter_map(Result::ok).map(|entry| entry.path());
+    processes
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|n| n.to_string_lossy().parse::<u32>().is_ok())
+        })
+        .filter(|path| mentions(path.join("environ")) || mentions(path.join("cmdline")))
+        .count()
+}
+
+#[test]
+fn a_demo_that_is_ended_takes_its_runs_its_server_and_its_folder_along() {
+    for signal in ["-TERM", "-INT", "-KILL"] {
+        let tmp = tempfile::tempdir().unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let mut child = demo_at_work(tmp.path(), own.path());
+        let id = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        child.wait().unwrap();
+        let empty = || fs::read_dir(tmp.path()).unwrap().count() == 0;
+        assert!(happens(empty), "{signal}: the folder is still there");
+        assert!(
+            happens(|| processes_of(tmp.path()) == 0),
+            "{signal}: something still runs"
+        );
+    }
+}
+
+#[test]
+fn a_demo_that_cannot_be_set_up_leaves_nothing() {
+    let tmp = tempfile::tempdir().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_ghswarm"))
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap())
+        .env("HOME", tmp.path())
+        .env("TMPDIR", tmp.path())
+        .args(["demo", "--repo", "/nonexistent"])
+        .output()
+        .unwrap();
+    assert!(!done.status.success(), "{done:?}");
+    assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
+}

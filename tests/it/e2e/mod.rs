@@ -14,12 +14,15 @@ pub(crate) mod cycled;
 mod demo;
 mod frozen;
 mod kill;
+mod model_api;
 mod parallel;
 mod planted;
 mod probe;
 mod proxy;
 mod race;
+mod real_claude;
 mod requests;
+mod stalled;
 pub(crate) mod world;
 
 use std::time::Duration;

@@ -6,6 +6,7 @@
     reason = "the tests start other programs by the real clock, and say what they leave out"
 )]
 
+mod gated;
 mod hooks;
 mod interop;
 mod orders;

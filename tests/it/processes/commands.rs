@@ -283,3 +283,20 @@ fn commands_of_a_run_do_not_hold_the_supervisors_lock() {
     );
     assert_eq!(home.runs.facts(ISSUE).unwrap().len(), 1);
 }
+
+#[test]
+fn a_token_that_a_command_prints_does_not_get_into_its_log_however_it_comes() {
+    let home = Home::new();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let (first, second) = token.split_at(10);
+    let shell = format!("echo x {token} y; printf 'z {first}'; sleep 0.3; printf '{second}'");
+    let (facts, exit) = home.run(&home.spec(&[&shell]));
+    assert!(exit.success(), "{exit:?}");
+    assert!(
+        facts.tail.ends_with("\nx [redacted] y\nz [redacted]"),
+        "{}",
+        facts.tail
+    );
+    let log = fs::read_to_string(facts.folder.join("output.log")).unwrap();
+    assert!(!log.contains(&token), "{log}");
+}

@@ -5,10 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ghswarm::model::checks::CommitChecks;
 use ghswarm::model::ids::Timestamp;
-use ghswarm::model::ids::{ClaimId, CommentId, Epoch, IssueNumber, Login, PrNumber, RefName, Sha};
+use ghswarm::model::ids::{
+    BranchName, ClaimId, CommentId, Epoch, IssueNumber, Login, PrNumber, RefName, Sha,
+};
 use ghswarm::model::lease::{ClaimProof, LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
 use ghswarm::model::repo::{Permission, Repository};
+use ghswarm::model::rules::BaseRules;
 use ghswarm::model::run::RunLease;
 use ghswarm::ports::clock::Clock;
 use ghswarm::ports::github::{
@@ -214,6 +218,12 @@ impl GitHub for LeaseGitHub {
     async fn permission(&self, _: &Login) -> PortResult<Permission> {
         no("permission")
     }
+    async fn base_rules(&self, _: &BranchName) -> PortResult<BaseRules> {
+        no("rules")
+    }
+    async fn tip_checks(&self, _: &BranchName) -> PortResult<CommitChecks> {
+        no("checks")
+    }
     async fn labels(&self) -> PortResult<Vec<String>> {
         no("labels")
     }
@@ -253,6 +263,18 @@ impl GitHub for LeaseGitHub {
     }
     async fn merge_pr(&self, _: &ClaimProof, _: &MergePr) -> PortResult<Sha> {
         no("merge")
+    }
+    async fn enqueue_pr(&self, _: &ClaimProof, _: &str, _: &Sha) -> PortResult<u64> {
+        no("enqueue")
+    }
+    async fn update_branch(&self, _: &ClaimProof, _: PrNumber, _: &Sha) -> PortResult<()> {
+        no("update branch")
+    }
+    async fn rerun_failed(&self, _: &ClaimProof, _: u64) -> PortResult<()> {
+        no("jobs")
+    }
+    async fn job_log(&self, _: u64) -> PortResult<String> {
+        no("jobs")
     }
     async fn create_label(&self, _: &NewLabel) -> PortResult<()> {
         no("create label")

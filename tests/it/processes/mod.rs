@@ -5,6 +5,7 @@
     reason = "the tests wait for other processes, by the real clock"
 )]
 
+mod agents;
 mod clocks;
 mod commands;
 mod death;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use ghswarm::adapters::processes::ProcessRuns;
 use ghswarm::model::ids::{Epoch, IssueNumber};
+use ghswarm::model::money::Allowance;
 use ghswarm::model::run::{
     Clocks, Order, RunCommand, RunExit, RunFacts, RunKey, RunKind, RunSpec, RunStatus,
 };
@@ -64,6 +66,7 @@ impl Home {
             clocks: None,
             config: None,
             sandbox: None,
+            agent: None,
         };
         RunSpec {
             key: RunKey {
@@ -77,13 +80,17 @@ impl Home {
             commands: commands.iter().enumerate().map(command).collect(),
             order: Order::Fallback,
             prompt: None,
+            files: std::collections::BTreeMap::new(),
             tasks: vec!["first".to_owned()],
             fresh_files: vec![PathBuf::from("QUESTION.md"), PathBuf::from("REVIEW.md")],
             env: BTreeMap::new(),
             env_remove: Vec::new(),
             env_clear: None,
             clocks: patient_clocks(),
+            allowance: Allowance::default(),
+            agent_box: None,
             lease: None,
+            head: None,
         }
     }
 

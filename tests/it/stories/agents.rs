@@ -118,9 +118,10 @@ fn a_failed_verify_step_goes_back_to_the_agent_with_its_log() {
 #[test]
 fn verify_steps_that_fail_for_good_block_until_a_person_resumes() {
     let world = World::new();
-    world
-        .agent
-        .always(RunKind::Verify, Performance::failure(1).print("boom"));
+    for (n, how) in [(1, "boom"), (2, "bang"), (3, "crash")] {
+        let failed = Performance::failure(1).print(how);
+        world.agent.does(RunKind::Verify, n, failed);
+    }
     let issue = world.opens_issue("Sell apples");
     world.settle();
     assert_eq!(world.blocked(issue), Some(BlockedReason::VerifyFailed));
@@ -134,7 +135,7 @@ fn verify_steps_that_fail_for_good_block_until_a_person_resumes() {
     assert_eq!(world.leases(), ["refs/leases/wip/issue-1"]);
     let said = world.reads(issue, "verify_failed");
     assert!(
-        said.contains("boom") && said.contains("ghswarm resume 1"),
+        said.contains("crash") && said.contains("ghswarm resume 1"),
         "{said}"
     );
 
@@ -370,5 +371,72 @@ fn verify_steps_that_a_hold_label_ended_are_repeated_under_the_next_claim() {
         .ci_is_green()
         .settle();
     world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+}
+
+#[test]
+fn the_same_failure_twice_with_an_attempt_in_between_ends_the_tries_early() {
+    let world = World::new();
+    for n in 1..=2 {
+        let failed = format!("ran 1{n} tests in {n}.5s\nerror: no apples in /tmp/x{n}/a");
+        let failed = Performance::failure(1).print(&failed);
+        world.agent.does(RunKind::Verify, n, failed);
+    }
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    assert_eq!(world.blocked(issue), Some(BlockedReason::VerifyFailed));
+    let said = world.reads(issue, "verify_failed");
+    assert!(said.contains("the same failure came twice"), "{said}");
+    assert_eq!(world.agent.runs(RunKind::Implement), 2);
+
+    world.resumes(issue).settle();
+    world.expect_done(issue);
+}
+
+#[test]
+fn another_failure_each_time_is_worked_on_as_often_as_allowed() {
+    let world = World::new();
+    for (n, fruit) in [(1, "apples"), (2, "pears")] {
+        let failed = Performance::failure(1).print(&format!("error: no {fruit}"));
+        world.agent.does(RunKind::Verify, n, failed);
+    }
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 3);
+}
+
+/// A verify step that commits.
+fn committing(text: &str) -> Performance {
+    Performance::success()
+        .file("apples.txt", text)
+        .commit("Format")
+}
+
+#[test]
+fn a_head_that_moved_while_the_verify_steps_ran_is_verified_again() {
+    let world = World::new();
+    world
+        .agent
+        .does(RunKind::Verify, 1, committing("formatted"));
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Verify), 2);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+}
+
+#[test]
+fn verify_steps_that_commit_each_time_verify_nothing() {
+    let world = World::new();
+    for n in 1..=4 {
+        let work = committing(&format!("formatted {n} times"));
+        world.agent.does(RunKind::Verify, n, work);
+    }
+    let issue = world.opens_issue("Sell apples");
+    world.ci_is_green().settle();
+    assert_eq!(world.blocked(issue), Some(BlockedReason::VerifyFailed));
+    let said = world.reads(issue, "verify_failed");
+    assert!(said.contains("must not commit"), "{said}");
     assert_eq!(world.agent.runs(RunKind::Implement), 1);
 }

@@ -6,7 +6,7 @@ use ghswarm::model::run::RunKind;
 use ghswarm::model::state::BlockedReason;
 use ghswarm::sim::local::{Act, Performance};
 
-use crate::world::{ANN, World, body};
+use crate::world::{ANN, CANARY, World, body};
 
 const WORKFLOW: &str = ".github/workflows/x.yml";
 
@@ -25,6 +25,16 @@ fn whose_agent_commits(file: &str) -> World {
     world
 }
 
+/// A world whose reviewer commits this file, when the work was good already.
+fn whose_reviewer_commits(file: &str) -> World {
+    let world = World::new();
+    let work = Performance::success()
+        .file(file, "SECRET=1\n")
+        .commit("Mend it");
+    world.agent.does(RunKind::Review, 1, work);
+    world
+}
+
 /// The whole story of a refused diff: said, nothing pushed anywhere, mended by hand, gone on from.
 fn is_refused_and_goes_on_after_mending(file: &str) {
     let world = whose_agent_commits(file);
@@ -37,6 +47,7 @@ fn is_refused_and_goes_on_after_mending(file: &str) {
     let refs: Vec<String> = world.repo.refs().unwrap().into_keys().collect();
     assert_eq!(refs, ["refs/heads/main"], "nothing of it is on GitHub");
     assert!(world.prs(issue).is_empty());
+    assert_eq!(world.agent.runs(RunKind::Review), 0, "nobody is paid yet");
 
     world.resumes(issue).settle();
     world.reads(issue, "diff_refused");
@@ -213,7 +224,7 @@ fn a_file_that_was_committed_and_taken_out_again_does_not_leave_with_the_history
 
 #[test]
 fn what_a_person_mended_is_verified_before_it_is_pushed_and_no_agent_is_paid_for_it() {
-    let world = whose_agent_commits("web/.env");
+    let world = whose_reviewer_commits("web/.env");
     let issue = world.opens_issue("Sell apples");
     world.ci_is_green().settle();
     world.reads(issue, "diff_refused");
@@ -233,9 +244,9 @@ fn what_a_person_mended_is_verified_before_it_is_pushed_and_no_agent_is_paid_for
 
 #[test]
 fn what_a_person_broke_while_mending_goes_back_to_the_agent_and_not_to_github() {
-    let world = whose_agent_commits("web/.env");
+    let world = whose_reviewer_commits("web/.env");
     let broken = Performance::failure(1).print("error: no apples");
-    world.agent.does(RunKind::Verify, 2, broken);
+    world.agent.does(RunKind::Verify, 3, broken);
     let issue = world.opens_issue("Sell apples");
     world.ci_is_green().settle();
     world.reads(issue, "diff_refused");
@@ -247,4 +258,39 @@ fn what_a_person_broke_while_mending_goes_back_to_the_agent_and_not_to_github() 
     assert_eq!(world.agent.runs(RunKind::Implement), 2);
     let prompt = world.agent.prompt(RunKind::Implement, 2);
     assert!(prompt.contains("error: no apples"), "{prompt}");
+}
+
+#[test]
+fn a_secret_in_a_file_or_a_message_is_refused_before_a_review_is_paid_and_not_repeated() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let in_file = Performance::success()
+        .file("apples.txt", "apples\n")
+        .file("notes.txt", &format!("one\ntoken = {CANARY}\n"))
+        .commit("Sell apples");
+    let in_message = Performance::success()
+        .file("apples.txt", "apples\n")
+        .file("notes.txt", "one\n")
+        .commit(&format!("Sell apples\n\nwith {token}"));
+    for (work, place) in [
+        (in_file, "line 2 of `notes.txt`"),
+        (in_message, "its message"),
+    ] {
+        let world = World::new();
+        world.agent.does(RunKind::Implement, 1, work);
+        let issue = world.opens_issue("Sell apples");
+        world.ci_is_green().settle();
+        assert_eq!(world.blocked(issue), Some(BlockedReason::DiffRefused));
+        let said = world.reads(issue, "diff_refused");
+        assert!(said.contains(place), "{said}");
+        assert!(!said.contains(CANARY) && !said.contains(&token), "{said}");
+        let refs: Vec<String> = world.repo.refs().unwrap().into_keys().collect();
+        assert_eq!(refs, ["refs/heads/main"], "nothing of it is on GitHub");
+        assert_eq!(world.agent.runs(RunKind::Review), 0);
+
+        world.takes_out(issue, "notes.txt");
+        world.rewrites(issue, "Sell apples");
+        world.resumes(issue).settle();
+        world.expect_done(issue);
+        assert_eq!(world.agent.runs(RunKind::Implement), 1);
+    }
 }

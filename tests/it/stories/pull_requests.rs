@@ -37,8 +37,8 @@ fn a_pull_request_that_a_person_merged_is_finished() {
 #[test]
 fn a_blocked_issue_whose_pull_request_a_person_merged_is_finished() {
     let (world, issue) = with_a_pull_request();
-    world.ci_says(issue, "test", "failure").settle();
-    world.reads(issue, "ci_failed");
+    world.ci_says(issue, "test", "cancelled").settle();
+    world.reads(issue, "ci_unclear");
     world.merges_by_hand("bob", issue);
     world.ci_says_of_main("success").settle();
     world.minutes(61).settle();

@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use ghswarm::model::ids::{CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp};
+use ghswarm::model::checks::CommitChecks;
+use ghswarm::model::ids::{
+    BranchName, CommentId, IssueNumber, Login, PrNumber, RefName, Sha, Timestamp,
+};
 use ghswarm::model::issue::OpenIssue;
 use ghswarm::model::lease::{ClaimProof, LeaseCommit, RefSwap, SwapOutcome};
 use ghswarm::model::repo::{Permission, Repository};
+use ghswarm::model::rules::BaseRules;
 use ghswarm::ports::backlog::{AllLeases, Backlog};
 use ghswarm::ports::github::{
     GitHub, IssueChange, ListCursor, Listed, Look, LookAt, MergePr, NewCommit, NewLabel, NewPr,
@@ -167,6 +171,14 @@ impl GitHub for Door {
         self.knock(Op::Permission)?.permission(login).await
     }
 
+    async fn base_rules(&self, base: &BranchName) -> PortResult<BaseRules> {
+        self.knock(Op::Rules)?.base_rules(base).await
+    }
+
+    async fn tip_checks(&self, base: &BranchName) -> PortResult<CommitChecks> {
+        self.knock(Op::Checks)?.tip_checks(base).await
+    }
+
     async fn labels(&self) -> PortResult<Vec<String>> {
         self.knock(Op::Labels)?.labels().await
     }
@@ -253,6 +265,25 @@ impl GitHub for Door {
         let sha = inner.merge_pr(proof, merge).await;
         self.laws.merged_by_us(merge);
         sha
+    }
+
+    async fn enqueue_pr(&self, proof: &ClaimProof, node_id: &str, head: &Sha) -> PortResult<u64> {
+        let inner = self.knock_with(Op::MergePr, proof)?;
+        inner.enqueue_pr(proof, node_id, head).await
+    }
+
+    async fn update_branch(&self, proof: &ClaimProof, pr: PrNumber, head: &Sha) -> PortResult<()> {
+        let inner = self.knock_with(Op::UpdateBranch, proof)?;
+        inner.update_branch(proof, pr, head).await
+    }
+
+    async fn rerun_failed(&self, proof: &ClaimProof, run: u64) -> PortResult<()> {
+        let inner = self.knock_with(Op::Rerun, proof)?;
+        inner.rerun_failed(proof, run).await
+    }
+
+    async fn job_log(&self, job: u64) -> PortResult<String> {
+        self.knock(Op::Log)?.job_log(job).await
     }
 
     async fn create_label(&self, label: &NewLabel) -> PortResult<()> {

@@ -245,13 +245,21 @@ fn no_key_twice(issue: &Issue) {
     }
 }
 
-/// What ghswarm merged was green at its head, or had no check at all (and then a verify step).
+/// What ghswarm merged was green at its head, or had no check at all (and then a verify step). Where the
+/// rules name checks, those succeeded.
 fn merged_means_green(repo: &Repo, issue: &Issue) {
     let Some(pr) = &issue.pr else { return };
     let PrStanding::Merged(..) = pr.standing else {
         return;
     };
-    for check in repo.checks.iter().filter(|check| check.sha == pr.head_sha) {
+    let required = repo.protection_of(&pr.base_ref).required;
+    let at_head = || repo.checks.iter().filter(|check| check.sha == pr.head_sha);
+    for (name, _) in &required {
+        let green = at_head()
+            .any(|check| check.name == *name && check.conclusion.as_deref() == Some("success"));
+        assert!(green, "#{} was merged without `{name}`", issue.number);
+    }
+    for check in at_head().filter(|_| required.is_empty()) {
         let conclusion = check.conclusion.as_deref().unwrap_or(&check.status);
         let fine = matches!(conclusion, "success" | "neutral" | "skipped");
         assert!(

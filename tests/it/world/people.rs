@@ -162,6 +162,17 @@ impl World {
         self
     }
 
+    /// CI fails at the head of the issue's pull request, and this is what its job printed.
+    pub(crate) fn ci_fails(&self, issue: u64, check: &str, printed: &str) -> &Self {
+        let head = self.pr_head(issue);
+        self.tick(&format!("ci: `{check}` fails at {head}: {printed}"));
+        let failed = ("completed", Some("failure"));
+        self.repo
+            .report_check(&head, check, failed, printed)
+            .unwrap();
+        self
+    }
+
     /// CI has begun at the head of the issue's pull request.
     pub(crate) fn ci_begins(&self, issue: u64, check: &str) -> &Self {
         let head = self.pr_head(issue);
@@ -192,6 +203,14 @@ impl World {
             }
         }
         let repo = self.repo.snapshot().unwrap();
+        // What was queued again has its second try now.
+        for check in repo.checks.iter().filter(|check| check.again > 0) {
+            if check.status == "queued" && shas.contains(&check.sha) {
+                self.repo
+                    .set_check(&check.sha, &check.name, "completed", Some("success"))
+                    .unwrap();
+            }
+        }
         for sha in shas {
             if !repo.checks.iter().any(|check| check.sha == sha) {
                 self.repo

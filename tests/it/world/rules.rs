@@ -5,20 +5,22 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ghswarm::comments::redact::Redactor;
 use ghswarm::decide::Policy;
 use ghswarm::decide::policy::{AgentNames, ApprovalRule};
 use ghswarm::engine::{AgentSettings, GithubAccess, Settings, Target};
+use ghswarm::model::agent_stream::AgentFormat;
 use ghswarm::model::issue::Association;
 use ghswarm::model::labels::LabelNames;
 use ghswarm::model::lease::LeaseMargins;
+use ghswarm::model::money::Budget;
 use ghswarm::model::pr::MergeMethod;
 use ghswarm::model::run::Clocks;
+use ghswarm::model::secrets::Secrets;
 
 use super::CANARY;
 
 /// Made once: its patterns are expensive.
-static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([CANARY.to_owned()]));
+static SECRETS: LazyLock<Secrets> = LazyLock::new(|| Secrets::new([CANARY.to_owned()]));
 
 /// Everything a story may set.
 #[derive(Clone)]
@@ -62,6 +64,8 @@ fn policy() -> Policy {
         target_assignee: None,
         branch_prefix: "issue-".to_owned(),
         max_retries: 2,
+        max_transient: 5,
+        budget: Budget::default(),
         max_agent_runs: 20,
         simplify: false,
         setup: false,
@@ -70,6 +74,7 @@ fn policy() -> Policy {
         post_merge_ci: true,
         post_merge_grace: Duration::from_secs(10 * 60),
         ci_start_grace: Duration::from_secs(10 * 60),
+        ci_fixes_max: 2,
         delete_branch: true,
         protected_paths: Vec::new(),
         agent_names: AgentNames {
@@ -97,6 +102,7 @@ fn agent(command: &str) -> AgentSettings {
         env: BTreeMap::new(),
         env_remove: Vec::new(),
         env_clear: None,
+        format: AgentFormat::ClaudeJson,
         github: GithubAccess::None,
     }
 }
@@ -109,9 +115,11 @@ impl Rules {
             slug: "ann/shop".parse().unwrap(),
             base_branch: None,
             worktree_dir: PathBuf::from(format!("/sim/{host}/shop-worktrees")),
+            transient_patterns: Vec::new(),
             implement: agent("claude"),
             simplify: self.policy.simplify.then(|| agent("codex")),
             review: agent("gemini"),
+            agent_sandbox: None,
             setup: self.policy.setup.then(|| "make deps".to_owned()),
             step_clocks: clocks(),
             places: Vec::new(),
@@ -121,7 +129,7 @@ impl Rules {
             host: format!("host-{host}"),
             pid: 4711,
             owner: format!("home-{host}"),
-            redactor: REDACTOR.clone(),
+            secrets: SECRETS.clone(),
         }
     }
 }

@@ -2,9 +2,33 @@
 
 use super::*;
 
+use crate::model::outgoing::OutgoingCommit;
+use crate::model::secrets::Secrets;
+
+async fn commits(place: &Place, path: &Path) -> Vec<OutgoingCommit> {
+    let secrets = Secrets::new(["hunter2-hunter2".to_owned()]);
+    let git = place.git();
+    git.outgoing(path, &branch("main"), &secrets).await.unwrap()
+}
+
+/// `subject: place of each secret` of each commit that has any.
+async fn secrets(place: &Place, path: &Path) -> Vec<String> {
+    let found = commits(place, path).await;
+    let told = found.iter().filter(|one| !one.secrets.is_empty());
+    let told = told.map(|commit| {
+        let place = |one: &crate::model::outgoing::OutgoingSecret| {
+            format!("{}:{}", one.path.as_deref().unwrap_or("message"), one.line)
+        };
+        let places: Vec<String> = commit.secrets.iter().map(place).collect();
+        let subject = commit.message.lines().next().unwrap_or_default();
+        format!("{subject}: {}", places.join(" "))
+    });
+    told.collect()
+}
+
 /// `subject: paths` of each commit, oldest first.
 pub(super) async fn outgoing(place: &Place, path: &Path) -> Vec<String> {
-    let found = place.git().outgoing(path, &branch("main")).await.unwrap();
+    let found = commits(place, path).await;
     let told = found.iter().map(|commit| {
         let paths: Vec<&str> = commit.changes.iter().map(|c| c.path.as_str()).collect();
         let subject = commit.message.lines().next().unwrap_or_default();
@@ -102,15 +126,103 @@ async fn messages_are_told_whole_and_sizes_of_files_are_known() {
     let message = "One\n\ncommit 1\n\nFixes #9";
     place.git().commit_all(&new.path, message).await.unwrap();
     for _ in 0..2 {
-        let found = place
-            .git()
-            .outgoing(&new.path, &branch("main"))
-            .await
-            .unwrap();
+        let found = commits(&place, &new.path).await;
         assert_eq!(found[0].message.trim_end(), message);
         let bytes = found[0].changes[0].bytes;
         let by_git = git2::Repository::open(&new.path).is_err();
         assert!(bytes == 4 || by_git, "{bytes}");
         close_to_libgit2(&place);
     }
+}
+
+/// A token that stands nowhere in one piece here.
+fn token() -> String {
+    format!("ghp_{}", "a1B2".repeat(9))
+}
+
+#[tokio::test]
+async fn what_a_commit_adds_is_searched_for_secrets_and_what_was_there_is_not() {
+    let place = Place::new();
+    place.commit("fixture.txt", &format!("{}\n", token()));
+    git(&place.clone(), &["push", "--quiet", "origin", "main"]);
+    let new = place.add(42).await;
+    commit(
+        &new.path,
+        "a b.txt",
+        Some(&format!("one\ntwo {}\n+++ three", token())),
+    );
+    commit(&new.path, "a b.txt", None);
+    commit(
+        &new.path,
+        "fixture.txt",
+        Some(&format!("{}\nnew line\n", token())),
+    );
+    git(&new.path, &["mv", "fixture.txt", "moved.txt"]);
+    git(&new.path, &["commit", "--quiet", "-m", "move"]);
+    fs::write(new.path.join(".gitattributes"), "* -diff\n").unwrap();
+    commit(&new.path, "data", Some("\0\0\nx hunter2-hunter2 y\n"));
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "a1B2".repeat(16));
+    commit(&new.path, "key.txt", Some(&format!("x\n{key}")));
+    let message = format!("say it\n\nwith {}", token());
+    git(
+        &new.path,
+        &["commit", "--quiet", "--allow-empty", "-m", &message],
+    );
+    let expected = [
+        "touch a b.txt: a b.txt:2",
+        "touch data: data:2",
+        "touch key.txt: key.txt:2",
+        "say it: message:3",
+    ];
+    assert_eq!(secrets(&place, &new.path).await, expected);
+    close_to_libgit2(&place);
+    assert_eq!(secrets(&place, &new.path).await, expected);
+}
+
+#[tokio::test]
+async fn of_a_merge_only_what_no_parent_has_is_searched() {
+    let place = Place::new();
+    let new = place.add(42).await;
+    commit(&new.path, "both.txt", Some("ours\n"));
+    place.commit("both.txt", &format!("theirs {}\n", token()));
+    git(&place.clone(), &["push", "--quiet", "origin", "main"]);
+    git(&place.clone(), &["fetch", "--quiet", "origin"]);
+    let merged = |text: &str, message: &str| {
+        // A conflict, which is what the text settles.
+        let merge = [
+            "merge",
+            "--quiet",
+            "--no-commit",
+            "-s",
+            "ours",
+            "origin/main",
+        ];
+        git(&new.path, &merge);
+        fs::write(new.path.join("both.txt"), text).unwrap();
+        git(&new.path, &["add", "-A"]);
+        git(&new.path, &["commit", "--quiet", "-m", message]);
+    };
+    merged(&format!("ours\ntheirs {}\n", token()), "merge");
+    assert_eq!(secrets(&place, &new.path).await, [""; 0]);
+    git(&new.path, &["reset", "--quiet", "--hard", "HEAD^"]);
+    merged("ours\nhunter2-hunter2\n", "mine");
+    let expected = ["mine: both.txt:2"];
+    assert_eq!(secrets(&place, &new.path).await, expected);
+    close_to_libgit2(&place);
+    assert_eq!(secrets(&place, &new.path).await, expected);
+}
+
+#[tokio::test]
+async fn the_search_in_a_flood_comes_to_an_end() {
+    let place = Place::new();
+    let new = place.add(42).await;
+    let flood = "0123456789abcde\n".repeat(crate::model::limits::SEARCHED_FILE_BYTES_MAX / 16 + 1);
+    commit(
+        &new.path,
+        "flood.txt",
+        Some(&format!("{flood}{}\n", token())),
+    );
+    commit(&new.path, "small.txt", Some(&token()));
+    let expected = ["touch small.txt: small.txt:1"];
+    assert_eq!(secrets(&place, &new.path).await, expected);
 }

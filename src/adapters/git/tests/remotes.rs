@@ -273,3 +273,44 @@ fn the_header_reaches_git_in_the_environment_and_for_its_address_only() {
         "the header does not print itself"
     );
 }
+
+/// A server that takes connections and says nothing.
+fn mute_server() -> (std::net::TcpListener, u16) {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+#[tokio::test]
+async fn a_remote_that_takes_the_connection_and_says_nothing_is_given_up_soon() {
+    // git's own limit over HTTP; over every other way the one from outside.
+    for (scheme, words) in [("http", "too slow"), ("git", "said nothing")] {
+        let (_server, port) = mute_server();
+        let place = Place::new();
+        let url = format!("{scheme}://127.0.0.1:{port}/o/r.git");
+        git(&place.clone(), &["remote", "set-url", "origin", &url]);
+        let settings = CliGitSettings {
+            silence_timeout: std::time::Duration::from_secs(1),
+            ..place.settings()
+        };
+        let git_here = CliGit::new(settings, Arc::new(SystemClock));
+        let main = branch("main");
+        let asked = git_here.fetch_base(&main);
+        let limit = std::time::Duration::from_secs(60);
+        let error = tokio::time::timeout(limit, asked)
+            .await
+            .unwrap()
+            .unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(matches!(error, PortError::Unavailable { .. }), "{error:?}");
+        let head = sha(&git(&place.clone(), &["rev-parse", "HEAD"]));
+        let push = Push {
+            sha: head,
+            to: RefName::of_branch(&branch("issue-42")),
+            expected: None,
+        };
+        let pushed = tokio::time::timeout(limit, git_here.push(&push)).await;
+        let error = pushed.unwrap().unwrap_err();
+        assert!(matches!(error, PortError::Unknown { .. }), "{error:?}");
+    }
+}

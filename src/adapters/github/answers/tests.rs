@@ -1,5 +1,6 @@
 //! Canned answers of GitHub's and what each means.
 
+use crate::model::limits::RATE_LIMIT_WAIT_MAX;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -151,6 +152,39 @@ fn each_sign_of_a_rate_limit_is_seen() {
                 panic!("{status} {message}: {other:?}")
             }
         }
+    }
+}
+
+#[test]
+fn a_rate_limit_that_cannot_be_is_cut_to_one_that_can() {
+    let date = ("date", "Mon, 30 Nov 2026 12:00:00 GMT");
+    let spent = ("x-ratelimit-remaining", "0");
+    let table = [
+        (("retry-after", "31536000"), RATE_LIMIT_WAIT_MAX),
+        (("retry-after", "9999999999999"), RATE_LIMIT_WAIT_MAX),
+        (("retry-after", "18446744073709551615"), RATE_LIMIT_WAIT_MAX),
+        (
+            ("retry-after", "Mon, 30 Nov 9999 12:00:00 GMT"),
+            RATE_LIMIT_WAIT_MAX,
+        ),
+        (("x-ratelimit-reset", "99999999999999"), RATE_LIMIT_WAIT_MAX),
+        (
+            ("x-ratelimit-reset", "9223372036854775807"),
+            RATE_LIMIT_WAIT_MAX,
+        ),
+        (
+            ("x-ratelimit-reset", "-9223372036854775808"),
+            Duration::from_secs(1),
+        ),
+    ];
+    for (header, wanted) in table {
+        let headers = headers(&[date, spent, header]);
+        let failure = failure_of(StatusCode::FORBIDDEN, &headers, b"{}", "/");
+        let wait = match failure {
+            Failure::Limited { wait, .. } => wait,
+            other @ (Failure::Refused(..) | Failure::Stumbled(_)) => panic!("{other:?}"),
+        };
+        assert_eq!(wait, Some(wanted), "{header:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{actor, check, edits, pull_request};
-use crate::model::checks::CheckOutcome;
+use crate::model::checks::{CheckOutcome, Job};
 use crate::model::pr::{Mergeable, PrState, PullRequest, ReviewDecision};
 
 fn wire<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -19,7 +19,8 @@ fn each_conclusion_is_its_own_answer_and_an_unknown_word_is_never_green() {
     let run = |status: &str, conclusion: Option<&str>| {
         outcome(json!({
             "__typename": "CheckRun", "name": "n", "status": status,
-            "conclusion": conclusion, "detailsUrl": null,
+            "conclusion": conclusion, "completedAt": null, "detailsUrl": null, "databaseId": null,
+            "checkSuite": { "app": null, "workflowRun": null },
         }))
     };
     let table = [
@@ -95,9 +96,10 @@ fn edits_come_oldest_first_also_within_a_second() {
 
 fn pr(change: &Value) -> Result<PullRequest, String> {
     let mut value = json!({
-        "number": 7, "state": "OPEN", "isDraft": false, "headRefName": "issue-1",
+        "id": "PR_7", "number": 7, "state": "OPEN", "isDraft": false, "headRefName": "issue-1",
         "headRefOid": "a".repeat(40), "headRepository": null, "baseRefName": "main",
-        "mergeable": "MERGEABLE", "reviewDecision": null, "isMergeQueueEnabled": false,
+        "mergeable": "MERGEABLE", "mergeStateStatus": "CLEAN", "reviewDecision": null,
+        "isMergeQueueEnabled": false, "mergeQueueEntry": null,
         "url": "u", "createdAt": "2026-01-01T00:00:00Z", "mergedAt": null, "mergeCommit": null,
         "author": null, "assignees": { "nodes": [] }, "reviews": null, "statusCheckRollup": null,
     });
@@ -125,4 +127,21 @@ fn words_of_a_pull_request_that_we_do_not_know_hold_the_merge_back() {
     assert_eq!(pr.review_decision, Some(ReviewDecision::ReviewRequired));
     assert!(pr.checks.checks.is_empty());
     assert_eq!(pr.head_repo, None);
+    assert!(!pr.behind && pr.queued.is_none());
+}
+
+#[test]
+fn a_job_is_behind_a_check_only_where_github_actions_ran_it() {
+    let run = |suite: Value| {
+        check(wire(json!({
+            "__typename": "CheckRun", "databaseId": 5, "name": "n", "status": "COMPLETED",
+            "conclusion": "FAILURE", "completedAt": "2026-01-01T00:00:00Z", "detailsUrl": null,
+            "checkSuite": suite,
+        })))
+    };
+    let job = run(json!({ "app": { "databaseId": 15368 }, "workflowRun": { "databaseId": 6 } }));
+    assert_eq!(job.job, Some(Job { id: 5, run: 6 }));
+    assert_eq!(job.app, Some(15368));
+    let other = run(json!({ "app": { "databaseId": 7 }, "workflowRun": null }));
+    assert_eq!((other.job, other.app), (None, Some(7)));
 }

@@ -65,7 +65,10 @@ pub(super) async fn answer(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> 
     let handling = Arc::clone(&sim);
     let done = tokio::task::spawn_blocking(move || handle(&handling, &target, &incoming)).await;
     let response = done.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR));
-    if matches!(fault, Some(Fault::CutAfter | Fault::TruncatedJson)) {
+    if matches!(
+        fault,
+        Some(Fault::CutAfter | Fault::TruncatedJson | Fault::Drip(_) | Fault::Endless)
+    ) {
         cut(&sim, &record);
     }
     record.of(&sim, response.status().as_u16());

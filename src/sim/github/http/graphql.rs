@@ -20,7 +20,9 @@ pub(crate) fn op_of(name: &str) -> Op {
         "Board" | "PrSummary" => Op::Read,
         "Facts" => Op::Facts,
         "Leases" | "LeaseRefs" => Op::Leases,
+        "TipChecks" => Op::Checks,
         "SwapRefs" => Op::SwapRefs,
+        "Enqueue" => Op::MergePr,
         "WriteState" | "WriteAndClose" => Op::UpdateIssue,
         _ if name.ends_with("Page") => Op::Page,
         _ => Op::Other,
@@ -87,6 +89,7 @@ pub(crate) fn answer(world: &World, call: &Call, name: &str) -> Reply {
         "Board" | "BoardIssuesPage" | "BoardPrsPage" => board::board(&question, name),
         "PrSummary" => board::pr_summary(&question),
         "Facts" => facts(&question),
+        "TipChecks" => tip_checks(&question),
         "Leases" => leases(&question),
         "LeaseRefs" => lease_refs(&question),
         "IssueByNumber" => issue_state(&question),
@@ -219,6 +222,15 @@ fn leases(question: &Question<'_>) -> SimResult<Reply> {
     shape.insert("id".to_owned(), json!(question.repo()?.node_id()));
     fill_refs(question, &mut shape)?;
     Ok(good(&Value::Object(shape)))
+}
+
+fn tip_checks(question: &Question<'_>) -> SimResult<Reply> {
+    let name = question.text("base").unwrap_or_default();
+    let base = match question.world.ref_id(&question.key, name)? {
+        Some(sha) => json!({ "target": nodes::checked(question, &sha)? }),
+        None => Value::Null,
+    };
+    Ok(good(&json!({ "base": base })))
 }
 
 fn lease_refs(question: &Question<'_>) -> SimResult<Reply> {

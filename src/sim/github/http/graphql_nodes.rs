@@ -201,6 +201,7 @@ fn pull(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {
         PrStanding::Merged(sha, at, _) => ("MERGED", Some(time(*at)), Some(json!({ "oid": sha }))),
     };
     Ok(json!({
+        "id": issue.node_id(),
         "number": issue.number,
         "state": state,
         "isDraft": pr.draft,
@@ -213,8 +214,12 @@ fn pull(question: &Question<'_>, issue: &Issue, pr: &Pr) -> SimResult<Value> {
             Merges::WithConflicts => "CONFLICTING",
             Merges::NotAsked => "UNKNOWN",
         },
+        "mergeStateStatus": world.merge_state(&question.key, issue, pr)?,
         "reviewDecision": world.review_decision(&question.key, issue, pr),
         "isMergeQueueEnabled": question.repo()?.protection_of(&pr.base_ref).merge_queue,
+        "mergeQueueEntry": world
+            .place_in_queue(&question.key, issue.number)?
+            .map(|position| json!({ "position": position })),
         "url": world.web_url(&question.key, issue),
         "createdAt": time(issue.created_at),
         "mergedAt": merged_at,
@@ -260,10 +265,16 @@ pub(crate) fn rollup(question: &Question<'_>, sha: &str, after: Option<&str>) ->
         .map(|check| {
             json!({
                 "__typename": "CheckRun",
+                "databaseId": check.id,
                 "name": check.name,
                 "status": check.status.to_uppercase(),
                 "conclusion": check.conclusion.as_ref().map(|word| word.to_uppercase()),
+                "completedAt": check.completed_at.map(time),
                 "detailsUrl": check_url(question.world, repo, check),
+                "checkSuite": {
+                    "app": { "databaseId": check.app },
+                    "workflowRun": check.run().map(|run| json!({ "databaseId": run })),
+                },
             })
         });
     let statuses = repo

@@ -16,6 +16,9 @@ pub(crate) fn answer(world: &mut World, call: &Call, name: &str) -> Reply {
     if name == "SwapRefs" {
         return swap_refs(world, call);
     }
+    if name == "Enqueue" {
+        return answered(&[("enqueuePullRequest", enqueue(world, call))]);
+    }
     let open = (name == "WriteAndClose").then_some(false);
     let issue = update_issue(world, call, open);
     let comment = update_comment(world, call);
@@ -96,6 +99,17 @@ fn update_issue(world: &mut World, call: &Call, open: Option<bool>) -> SimResult
     world.patch_issue(&ctx(call, &key), number, &patch)?;
     let body = &world.issue(&key, number)?.body;
     Ok(json!({ "issue": { "body": body } }))
+}
+
+fn enqueue(world: &mut World, call: &Call) -> SimResult<Value> {
+    let id = text(call, "pr");
+    let (key, number) = place(world, call, id, |repo| {
+        let mut issues = repo.issues.values();
+        let pr = issues.find(|issue| issue.pr.is_some() && issue.node_id() == id)?;
+        Some(pr.number)
+    })?;
+    let position = world.enqueue(&ctx(call, &key), number, Some(text(call, "head")))?;
+    Ok(json!({ "mergeQueueEntry": { "position": position } }))
 }
 
 fn update_comment(world: &mut World, call: &Call) -> SimResult<Value> {

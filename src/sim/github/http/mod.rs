@@ -10,6 +10,7 @@ mod graphql_writes;
 mod json;
 mod rest_git;
 mod rest_issues;
+mod rest_jobs;
 mod rest_prs;
 mod rest_repo;
 mod routes;
@@ -111,7 +112,26 @@ async fn take(State(sim): State<Arc<Sim>>, request: Request) -> Response<Body> {
     if git::is_git(&incoming) {
         return git::answer(sim, incoming).await;
     }
+    if let Some(place) = incoming.path.strip_prefix("/_logs/") {
+        return stored_log(&sim, place, &incoming.headers);
+    }
     api(sim, incoming).await
+}
+
+/// A log where it is stored: a stranger who takes no token, as a store of signed addresses does not.
+fn stored_log(sim: &Sim, place: &str, headers: &HeaderMap) -> Response<Body> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return plain(StatusCode::BAD_REQUEST);
+    }
+    let found = place.rsplit_once('/').and_then(|(key, job)| {
+        let job = job.parse::<u64>().ok()?;
+        let checks = sim.read(|world| Ok(world.repo(key)?.checks.clone())).ok()?;
+        checks.into_iter().find(|check| check.id == job)
+    });
+    match found {
+        Some(check) => Response::new(Body::from(check.output)),
+        None => plain(StatusCode::NOT_FOUND),
+    }
 }
 
 async fn api(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> {
@@ -159,11 +179,40 @@ async fn api(sim: Arc<Sim>, incoming: Incoming) -> Response<Body> {
             let body = text.as_bytes().get(..half).unwrap_or_default().to_vec();
             finish(&sim, &reply, Some(body))
         }
+        Some(Fault::Drip(between)) => {
+            record.of(&sim, reply.status);
+            let whole = finish(&sim, &reply, None);
+            let text = reply.text().into_bytes();
+            whole.map(|_| dripping(text, between))
+        }
+        Some(Fault::Endless) => {
+            record.of(&sim, reply.status);
+            finish(&sim, &reply, None).map(|_| endless())
+        }
         _ => {
             record.of(&sim, reply.status);
             finish(&sim, &reply, None)
         }
     }
+}
+
+fn dripping(text: Vec<u8>, between: Duration) -> Body {
+    let bytes = futures_util::stream::unfold(text.into_iter(), move |mut rest| async move {
+        let byte = rest.next()?;
+        pause(between).await;
+        Some((
+            Ok::<_, std::convert::Infallible>(Bytes::from(vec![byte])),
+            rest,
+        ))
+    });
+    Body::from_stream(bytes)
+}
+
+fn endless() -> Body {
+    let blank = Bytes::from(vec![b' '; 64 * 1024]);
+    let blanks =
+        futures_util::stream::repeat_with(move || Ok::<_, std::convert::Infallible>(blank.clone()));
+    Body::from_stream(blanks)
 }
 
 /// What is written down of a request.
@@ -195,7 +244,14 @@ async fn before(sim: &Sim, record: &Record) -> Met {
         Met::Stop(finish(sim, &reply, None))
     };
     match &fault {
-        None | Some(Fault::CutAfter | Fault::TruncatedJson | Fault::StaleRead) => Met::Go(fault),
+        None
+        | Some(
+            Fault::CutAfter
+            | Fault::TruncatedJson
+            | Fault::StaleRead
+            | Fault::Drip(_)
+            | Fault::Endless,
+        ) => Met::Go(fault),
         Some(Fault::Delay(by)) => {
             pause(*by).await;
             Met::Go(None)

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::error::{SimError, SimResult};
+use super::super::model::Repo;
 use super::super::repo_git;
 use super::super::world::World;
 use super::call::{Call, Reply};
@@ -81,26 +82,33 @@ pub(crate) fn commit_of(world: &World, call: &Call) -> SimResult<Reply> {
     };
     let info = repo_git::commit(&repo.path, &sha)?
         .ok_or_else(|| SimError::invalid(format!("No commit found for SHA: {named}")))?;
-    let whole = json::commit(world, call, &info)?;
+    Ok(Reply::new(200, whole(world, call, repo, &info)?))
+}
+
+/// A commit as REST shows it outside of `git/`.
+pub(crate) fn whole(
+    world: &World,
+    call: &Call,
+    repo: &Repo,
+    info: &repo_git::CommitInfo,
+) -> SimResult<Value> {
+    let whole = json::commit(world, call, info)?;
     let mut inner = whole.clone();
     for outside in ["sha", "node_id", "html_url", "parents"] {
         inner.as_object_mut().map(|fields| fields.remove(outside));
     }
     inner["comment_count"] = json!(0);
-    Ok(Reply::new(
-        200,
-        json!({
-            "sha": info.sha,
-            "node_id": whole["node_id"],
-            "url": format!("{}/repos/{}/commits/{}", call.api, repo.slug, info.sha),
-            "html_url": whole["html_url"],
-            "comments_url": format!("{}/repos/{}/commits/{}/comments", call.api, repo.slug, info.sha),
-            "commit": inner,
-            "author": null,
-            "committer": null,
-            "parents": whole["parents"],
-        }),
-    ))
+    Ok(json!({
+        "sha": info.sha,
+        "node_id": whole["node_id"],
+        "url": format!("{}/repos/{}/commits/{}", call.api, repo.slug, info.sha),
+        "html_url": whole["html_url"],
+        "comments_url": format!("{}/repos/{}/commits/{}/comments", call.api, repo.slug, info.sha),
+        "commit": inner,
+        "author": null,
+        "committer": null,
+        "parents": whole["parents"],
+    }))
 }
 
 pub(crate) fn patch_ref(world: &mut World, call: &Call) -> SimResult<Reply> {

@@ -201,6 +201,17 @@ pub(crate) fn merge(world: &mut World, call: &Call) -> SimResult<Reply> {
     ))
 }
 
+pub(crate) fn update_branch(world: &mut World, call: &Call) -> SimResult<Reply> {
+    let number = call.number(2)?;
+    let expected = call.text("expected_head_sha");
+    world.update_branch(&call.ctx(), number, expected.as_deref())?;
+    let url = world.web_url(&call.key, world.issue(&call.key, number)?);
+    Ok(Reply::new(
+        202,
+        json!({ "message": "Updating pull request branch.", "url": url }),
+    ))
+}
+
 fn review_shape(world: &World, call: &Call, number: u64, review: &Review) -> SimResult<Value> {
     let repo = world.repo(&call.key)?;
     let web = world.web_url(&call.key, world.issue(&call.key, number)?);

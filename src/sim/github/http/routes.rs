@@ -4,7 +4,7 @@ use super::super::error::{SimError, SimResult};
 use super::super::faults::Op;
 use super::super::world::World;
 use super::call::{Call, Reply, decode};
-use super::{rest_git, rest_issues, rest_prs, rest_repo};
+use super::{rest_git, rest_issues, rest_jobs, rest_prs, rest_repo};
 
 /// What answers.
 pub(crate) enum Handler {
@@ -60,6 +60,23 @@ static ROUTES: &[Route] = &[
         repo!("/collaborators/{username}/permission"),
         Op::Permission,
         rest_repo::permission,
+    ),
+    read(repo!("/branches/{branch}"), Op::Rules, rest_repo::branch),
+    read(
+        repo!("/rules/branches/{branch}"),
+        Op::Rules,
+        rest_repo::rules,
+    ),
+    write(
+        "POST",
+        repo!("/actions/runs/{run_id}/rerun-failed-jobs"),
+        Op::Rerun,
+        rest_jobs::rerun,
+    ),
+    read(
+        repo!("/actions/jobs/{job_id}/logs"),
+        Op::Log,
+        rest_jobs::log,
     ),
     read(repo!("/labels"), Op::Labels, rest_repo::labels),
     write(
@@ -146,6 +163,12 @@ static ROUTES: &[Route] = &[
         repo!("/pulls/{pull_number}/merge"),
         Op::MergePr,
         rest_prs::merge,
+    ),
+    write(
+        "PUT",
+        repo!("/pulls/{pull_number}/update-branch"),
+        Op::UpdateBranch,
+        rest_prs::update_branch,
     ),
     read(
         repo!("/pulls/{pull_number}/reviews"),

@@ -200,7 +200,7 @@ async fn a_verdict_over_reviews_exists_only_where_the_base_asks_for_approval() {
         "main",
         Protection {
             approvals: 1,
-            merge_queue: false,
+            ..Protection::default()
         },
     );
     assert_eq!(pr(&f).await.review_decision, Some(ReviewDecision::Approved));
@@ -236,8 +236,8 @@ async fn a_merge_queue_takes_no_direct_merge() {
     f.repo.set_protection(
         "main",
         Protection {
-            approvals: 0,
             merge_queue: true,
+            ..Protection::default()
         },
     );
     assert!(pr(&f).await.merge_queue);

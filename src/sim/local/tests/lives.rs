@@ -1,6 +1,7 @@
 //! A small engine on the simulated home, killed at every point of its life.
 
 use super::*;
+use crate::model::secrets::Secrets;
 
 /// One step of an engine that only looks at facts. `true`: everything is done.
 async fn step(home: &SimHome) -> PortResult<bool> {
@@ -81,7 +82,10 @@ async fn an_engine_killed_at_every_point_still_carries_one_run_to_one_push() {
                 assert_eq!(world.home.runs_started(), 1, "{fault:?} at {point}");
                 let tip = world.remote_tip("refs/heads/issue-42").unwrap();
                 let git = world.home.git();
-                let outgoing = git.outgoing(&place(), &branch("main")).await.unwrap();
+                let outgoing = git
+                    .outgoing(&place(), &branch("main"), &Secrets::new([]))
+                    .await
+                    .unwrap();
                 assert_eq!(outgoing.len(), 1);
                 assert_eq!(outgoing[0].sha, tip);
                 assert_eq!(outgoing[0].changes[0].path, "a.txt");
