@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::{Engine, Shared, ask, away, create, fine_if_gone, mounts, pause, prepare, probe, pull};
 use super::{LABEL_FOLDER, status};
-use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX};
+use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, CONTAINER_START_SETTLES};
 use crate::ports::containers::{Container, ContainerJob, Sink};
 use crate::ports::processes::{ChildEnd, ChildFacts, Force};
 use crate::ports::{PortError, PortResult};
@@ -258,8 +258,10 @@ impl Life {
                 let id = found.id.unwrap_or_else(|| name.to_owned());
                 let state = found.state.and_then(|state| state.status);
                 if state.is_some_and(|state| state.to_string() == "created") {
-                    // Whoever made it may have been killed before its volumes were given away.
+                    // Whoever made it may have been killed before its volumes were given away, or while
+                    // its request to start it is still on the way: started twice, it would run twice.
                     prepare::own_volumes(engine, &self.job, &id).await?;
+                    pause(CONTAINER_START_SETTLES).await;
                 }
                 Ok(Some(id))
             }

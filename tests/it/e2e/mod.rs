@@ -28,7 +28,7 @@ pub(crate) mod world;
 use std::time::Duration;
 
 /// How long a fact is waited for.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(90);
 
 /// Waits until `fact` is there.
 fn until<T>(what: &str, mut fact: impl FnMut() -> Option<T>) -> T {
