@@ -39,18 +39,15 @@ fn systemd_has_nothing_to_say_against_the_unit() {
         .map(str::to_owned)
         .to_vec();
     std::fs::write(&file, systemd::render(&wanted).unwrap()).unwrap();
-    let verify = ["systemd-analyze", "--user", "verify"].map(str::to_owned);
-    let words: Vec<String> = verify
-        .into_iter()
-        .chain([file.display().to_string()])
-        .collect();
-    // Where there is none, or none that starts in a container, there is nobody to ask.
-    let absent = |error: &str| {
-        error.starts_with("cannot run") || error.contains("Failed to initialize manager")
-    };
-    if let Err(error) = ask(&words) {
-        assert!(absent(&error), "{error}");
-    }
+    // It ends well whatever it says, and wants a folder of a session that a container has not.
+    let line = format!(
+        "command -v systemd-analyze >/dev/null || exit 0; \
+         XDG_RUNTIME_DIR={0} HOME={0} systemd-analyze --user verify {1} 2>&1",
+        dir.path().display(),
+        file.display()
+    );
+    let said = ask(&["sh".to_owned(), "-c".to_owned(), line]);
+    assert_eq!(said, Ok(String::new()));
 }
 
 #[test]
