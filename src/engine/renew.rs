@@ -114,23 +114,33 @@ pub async fn look(github: &dyn GitHub, lease: &RunLease) -> LeaseLook {
 }
 
 /// Moves all refs of the lease to a new commit of the same claim. `nonce` makes a text that no other
-/// commit carries.
+/// commit carries. `missing` is asked anew each time it matters: this process, or its machine, may have
+/// stood still between two requests, for longer than the lease was good.
 pub async fn renew(
     github: &dyn GitHub,
     lease: &RunLease,
     nonce: &(dyn Fn() -> String + Send + Sync),
-    missing: IfMissing,
+    missing: &(dyn Fn() -> IfMissing + Send + Sync),
 ) -> RenewOutcome {
     for _ in 0..ROUNDS_MAX {
         let commits = match github.read_leases(&lease.refs).await {
             Ok((_, commits)) => commits,
             Err(error) => return RenewOutcome::Unanswered(error),
         };
-        if let Some(end) = refuse(&commits, lease, missing) {
-            return end;
+        let absent = match missing_refs(&commits, lease) {
+            Ok(absent) => absent,
+            Err(holder) => return RenewOutcome::Lost { holder },
+        };
+        if !absent.is_empty() && missing() == IfMissing::LetGo {
+            return RenewOutcome::Released;
         }
         match swap(github, lease, nonce, &commits).await {
-            Ok((oid, SwapOutcome::Swapped)) => return RenewOutcome::Renewed { oid },
+            Ok((oid, SwapOutcome::Swapped)) => {
+                if absent.is_empty() || missing() == IfMissing::Create {
+                    return RenewOutcome::Renewed { oid };
+                }
+                return take_back(github, &lease.refs, oid).await;
+            }
             Ok((_, SwapOutcome::Stale)) => {}
             Err(error) if error.refusal() == Some(Refusal::Stale) => {}
             Err(error) => return RenewOutcome::Unanswered(error),
@@ -144,21 +154,35 @@ pub async fn renew(
     ))
 }
 
-/// What speaks against writing over the refs as they are.
-fn refuse(
+/// The refs of the lease that are not there, or who holds one of them.
+fn missing_refs(
     commits: &BTreeMap<RefName, LeaseCommit>,
     lease: &RunLease,
-    missing: IfMissing,
-) -> Option<RenewOutcome> {
-    let mut gone = false;
+) -> Result<Vec<RefName>, String> {
+    let mut absent = Vec::new();
     for name in &lease.refs {
         match read_ref(commits.get(name), lease) {
-            RefReading::Foreign(holder) => return Some(RenewOutcome::Lost { holder }),
-            RefReading::Missing => gone = true,
+            RefReading::Foreign(holder) => return Err(holder),
+            RefReading::Missing => absent.push(name.clone()),
             RefReading::Ours | RefReading::Old => {}
         }
     }
-    (gone && missing == IfMissing::LetGo).then_some(RenewOutcome::Released)
+    Ok(absent)
+}
+
+/// Deletes what was created again too late.
+async fn take_back(github: &dyn GitHub, refs: &[RefName], oid: Sha) -> RenewOutcome {
+    let back = |name: &RefName| RefSwap {
+        name: name.clone(),
+        before: Some(oid.clone()),
+        after: None,
+    };
+    let swaps: Vec<RefSwap> = refs.iter().map(back).collect();
+    match github.swap_refs(&swaps).await {
+        // Stale: somebody has taken them since.
+        Ok(SwapOutcome::Swapped | SwapOutcome::Stale) => RenewOutcome::Released,
+        Err(error) => RenewOutcome::Unanswered(error),
+    }
 }
 
 async fn swap(

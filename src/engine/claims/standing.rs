@@ -137,7 +137,7 @@ impl RepoEngine {
         let random = self.world.random.clone();
         let nonce = move || random();
         let github = &*self.world.github;
-        match renew(github, &lease, &nonce, IfMissing::Create).await {
+        match renew(github, &lease, &nonce, &|| IfMissing::Create).await {
             RenewOutcome::Unanswered(error) => Err(error),
             outcome @ (RenewOutcome::Renewed { .. }
             | RenewOutcome::Lost { .. }

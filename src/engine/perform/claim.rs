@@ -171,7 +171,7 @@ impl RepoEngine {
         let lease = self.run_lease(seen)?;
         let random = self.world.random.clone();
         let nonce = move || random();
-        match renew(&*self.world.github, &lease, &nonce, IfMissing::Create).await {
+        match renew(&*self.world.github, &lease, &nonce, &|| IfMissing::Create).await {
             RenewOutcome::Unanswered(error) => Err(error),
             RenewOutcome::Renewed { .. } | RenewOutcome::Lost { .. } | RenewOutcome::Released => {
                 Ok(Performed::LookAgain)

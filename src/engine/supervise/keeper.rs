@@ -150,8 +150,8 @@ impl<'a> Keeper<'a> {
                 self.take_look(lease, seen, sent);
             }
             Due::Renewal => {
-                let missing = self.if_missing(lease, missing, sent);
-                let outcome = renew(github, lease, self.parts.nonce, missing).await;
+                let missing = || self.if_missing(lease, missing);
+                let outcome = renew(github, lease, self.parts.nonce, &missing).await;
                 self.take_renewal(lease, outcome, sent);
             }
         }
@@ -160,7 +160,8 @@ impl<'a> Keeper<'a> {
     /// Once the lease has run out, a ref that is not there was rather given back by its next holder
     /// than deleted by a person: then the issue has gone on without us, and to take it again is a
     /// claim, which is not a supervisor's to make.
-    fn if_missing(&self, lease: &RunLease, wanted: IfMissing, now: Duration) -> IfMissing {
+    fn if_missing(&self, lease: &RunLease, wanted: IfMissing) -> IfMissing {
+        let now = self.parts.clock.boot_time();
         let ran_out = |since| now >= since + lease.ttl + lease.margin;
         if self.view().good_since.is_some_and(ran_out) {
             IfMissing::LetGo

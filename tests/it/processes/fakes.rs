@@ -58,6 +58,8 @@ pub(super) enum Fault {
     AnswerLost,
     /// Not done: somebody else renews our refs in between.
     RefusedOnce,
+    /// The next holder has come and gone while this one stood still.
+    GivenBackMeanwhile,
 }
 
 #[derive(Default)]
@@ -187,6 +189,9 @@ impl GitHub for LeaseGitHub {
             self.put("issue-42", "c-ours", OURS);
         }
         let mut world = self.world();
+        if fault == Some(Fault::GivenBackMeanwhile) {
+            world.refs.clear();
+        }
         if swaps
             .iter()
             .any(|swap| world.refs.get(&swap.name) != swap.before.as_ref())

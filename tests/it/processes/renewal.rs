@@ -16,7 +16,7 @@ fn ours() -> RunLease {
 }
 
 async fn renewal(github: &LeaseGitHub, missing: IfMissing) -> RenewOutcome {
-    renew(github, &ours(), &|| "fresh".to_owned(), missing).await
+    renew(github, &ours(), &|| "fresh".to_owned(), &|| missing).await
 }
 
 #[tokio::test]
@@ -107,6 +107,33 @@ async fn a_released_lease_does_not_come_back() {
         renewal(&github, IfMissing::LetGo).await,
         RenewOutcome::Released
     );
+}
+
+/// A lease that runs out, by this machine's clock, after so many requests of its renewal.
+async fn standing_still(github: &LeaseGitHub, requests: u32) -> RenewOutcome {
+    let missing = || {
+        if github.world().requests < requests {
+            IfMissing::Create
+        } else {
+            IfMissing::LetGo
+        }
+    };
+    renew(github, &ours(), &|| "fresh".to_owned(), &missing).await
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_in_the_middle_of_its_renewal_does_not_come_back() {
+    let github = LeaseGitHub::claimed(JumpClock::new());
+    github.world().faults.push(Fault::GivenBackMeanwhile);
+    // Read and ours, then a long sleep before the swap, which is refused.
+    assert_eq!(standing_still(&github, 3).await, RenewOutcome::Released);
+    assert!(github.world().refs.is_empty());
+
+    let github = LeaseGitHub::claimed(JumpClock::new());
+    github.world().refs.clear();
+    // Read and not there, then a long sleep before the swap, which succeeds.
+    assert_eq!(standing_still(&github, 3).await, RenewOutcome::Released);
+    assert!(github.world().refs.is_empty());
 }
 
 #[tokio::test]

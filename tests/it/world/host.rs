@@ -206,7 +206,7 @@ impl Host {
             IfMissing::LetGo
         };
         let nonce = nonce(&self.name);
-        if let RenewOutcome::Lost { .. } = renew(&self.port, lease, &*nonce, missing).await {
+        if let RenewOutcome::Lost { .. } = renew(&self.port, lease, &*nonce, &|| missing).await {
             self.end_runs(lease.message.issue);
         }
     }
