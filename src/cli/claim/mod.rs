@@ -17,8 +17,9 @@ use crate::decide::TakeOver;
 use crate::engine::claims::{ClaimOutcome, DryRun, End, ReleaseOutcome, Verdict, Wish};
 use crate::engine::renew::RenewOutcome;
 use crate::model::claim::ClaimRecord;
+use crate::model::comment::strip_ansi;
 use crate::model::ids::IssueNumber;
-use crate::ports::PortError;
+use crate::ports::{PortError, Refusal};
 
 /// Somebody else has it; as `claim`'s help says.
 const HELD: u8 = 1;
@@ -118,6 +119,7 @@ async fn give_back(
             print::release(issue, &outcome);
         }
     }
+    name_unreadable(opened);
     if json {
         output::json(&json!({ "issues": lines }))?;
     } else if options.mine && !refused {
@@ -138,9 +140,12 @@ async fn what_to_release(
         for record in claims.map_err(|error| local(&error))? {
             let leads = record.hand.as_ref().is_none_or(|hand| hand.lead.is_none());
             let issue = record.issue;
-            let has_pr = opened.engine.has_open_pr(issue).await;
-            if leads && !has_pr.map_err(|error| trouble(opened, issue, &error))? {
-                issues.push(issue);
+            match opened.engine.has_open_pr(issue).await {
+                Ok(has_pr) if leads && !has_pr => issues.push(issue),
+                Ok(_) => {}
+                // A folder that came here from elsewhere keeps no other from its end.
+                Err(error) if error.refusal() == Some(Refusal::Local) => skipped(issue, &error),
+                Err(error) => return Err(trouble(opened, issue, &error)),
             }
         }
         let reason = "the session's capacity is gone, and no pull request is open";
@@ -210,6 +215,7 @@ async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
         }
         lines.push(json!({ "issue": issue, "renewed": renewed, "says": words }));
     }
+    name_unreadable(opened);
     if json {
         output::json(&json!({ "issues": lines }))?;
     }
@@ -232,6 +238,20 @@ async fn sweep(opened: &Opened, dry_run: bool, json: bool) -> Result<ExitCode, C
         output::data(&print::swept(one, dry));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Claims of other issues that cannot be read: one of them may have been part of the bundle.
+fn name_unreadable(opened: &Opened) {
+    for (issue, error) in opened.engine.unreadable_claims().unwrap_or_default() {
+        skipped(issue, &error);
+    }
+}
+
+fn skipped(issue: IssueNumber, error: &PortError) {
+    output::say(&format!(
+        "#{issue} skipped: {}",
+        strip_ansi(&error.to_string())
+    ));
 }
 
 /// What GitHub, git or the home refused.

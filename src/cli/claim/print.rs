@@ -286,6 +286,7 @@ pub(super) fn swept(one: &Swept, dry: DryRun) -> String {
             let done = would("its record is archived", "would archive its record");
             format!("the claim was given back or taken over: {done}")
         }
+        SweptHow::Skipped { because } => format!("skipped: {because}"),
         SweptHow::Active => "active: left alone".to_owned(),
         SweptHow::Stale => "stale, without a pull request: the next claim takes it over".to_owned(),
     };
@@ -298,6 +299,7 @@ pub(super) fn swept_json(one: &Swept) -> Value {
         SweptHow::Merged { pr } => ("merged", Some(pr), None),
         SweptHow::Dead { because } => ("dead", None, Some(because)),
         SweptHow::Displaced => ("displaced", None, None),
+        SweptHow::Skipped { because } => ("skipped", None, Some(because)),
         SweptHow::Active => ("active", None, None),
         SweptHow::Stale => ("stale", None, None),
     };
