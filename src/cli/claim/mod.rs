@@ -68,7 +68,7 @@ async fn take(opened: &Opened, options: &ClaimOptions) -> Result<ExitCode, Comma
         let lead = options.bundle.filter(|lead| *lead != issue);
         let wish = Wish { lead, take_over };
         let outcome = engine.claim_by_hand(issue, wish).await;
-        let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
+        let outcome = outcome.map_err(|error| trouble(opened, ("claimed", issue), &error))?;
         refused |= !matches!(outcome, ClaimOutcome::Claimed(_));
         if options.json {
             lines.push(print::outcome_json(opened, &outcome));
@@ -111,7 +111,7 @@ async fn give_back(
             .engine
             .release_by_hand(&*opened.github, issue, &end)
             .await
-            .map_err(|error| trouble(opened, issue, &error))?;
+            .map_err(|error| trouble(opened, ("released", issue), &error))?;
         refused |= !matches!(outcome, ReleaseOutcome::Released { .. });
         if json {
             lines.push(print::release_json(issue, &outcome));
@@ -145,7 +145,7 @@ async fn what_to_release(
                 Ok(_) => {}
                 // A folder that came here from elsewhere keeps no other from its end.
                 Err(error) if error.refusal() == Some(Refusal::Local) => skipped(issue, &error),
-                Err(error) => return Err(trouble(opened, issue, &error)),
+                Err(error) => return Err(trouble(opened, ("released", issue), &error)),
             }
         }
         let reason = "the session's capacity is gone, and no pull request is open";
@@ -172,7 +172,7 @@ async fn what_to_release(
 
 async fn check(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCode, CommandError> {
     let standing = opened.engine.check_by_hand(issue).await;
-    let standing = standing.map_err(|error| trouble(opened, issue, &error))?;
+    let standing = standing.map_err(|error| trouble(opened, ("looked at", issue), &error))?;
     if json {
         output::json(&print::standing_json(&standing))?;
     } else {
@@ -197,7 +197,7 @@ async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
     let mut all = true;
     for issue in issues {
         let outcome = opened.engine.renew_by_hand(issue).await;
-        let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
+        let outcome = outcome.map_err(|error| trouble(opened, ("renewed", issue), &error))?;
         let (renewed, words) = match &outcome {
             Some(RenewOutcome::Renewed { .. }) => (true, "renewed".to_owned()),
             Some(RenewOutcome::Lost { holder }) => (false, format!("lost to {holder}")),
@@ -255,12 +255,13 @@ fn skipped(issue: IssueNumber, error: &PortError) {
 }
 
 /// What GitHub, git or the home refused.
-fn trouble(opened: &Opened, issue: IssueNumber, error: &PortError) -> CommandError {
+fn trouble(opened: &Opened, (done, issue): (&str, IssueNumber), error: &PortError) -> CommandError {
     let again = matches!(
         error,
         PortError::Unknown { .. } | PortError::Unavailable { .. }
     );
-    let refused = wiring::refused_issue(error, &opened.name(), issue);
+    let what = format!("issue #{issue} of `{}` cannot be {done}", opened.name());
+    let refused = wiring::refusal(error, what);
     if again {
         return refused
             .hint("nothing is left half: the same command, or `ghswarm claim sweep`, goes on");

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::super::output;
 use super::super::remedy;
 use super::super::wiring::Opened;
+use crate::decide::{Holding, Why};
 use crate::engine::claims::{
-    ClaimOutcome, Claimed, DryRun, HandStanding, Refused, ReleaseOutcome, Swept, SweptHow, Verdict,
+    ClaimOutcome, Claimed, DryRun, HandStanding, Place, Refused, ReleaseOutcome, Swept, SweptHow,
+    Verdict,
 };
 use crate::model::claim::Ending;
 use crate::model::comment::strip_ansi;
@@ -53,7 +55,7 @@ fn won(opened: &Opened, claimed: &Claimed) {
         return;
     }
     output::data("  begin:");
-    for command in begin(opened, claimed) {
+    for command in begin(opened, &place_of(claimed)) {
         output::data(&format!("    {command}"));
     }
     output::data(&format!(
@@ -61,23 +63,33 @@ fn won(opened: &Opened, claimed: &Claimed) {
     ));
 }
 
+fn place_of(claimed: &Claimed) -> Place {
+    Place {
+        branch: claimed.branch.clone(),
+        base: claimed.base.clone(),
+        pushed: claimed.pushed,
+        worktree: claimed.worktree.clone(),
+        lead: claimed.lead,
+    }
+}
+
 /// The commands that make the worktree: the base fetched by name, since a clone of one branch would not
 /// otherwise, and only then the cut.
-fn begin(opened: &Opened, claimed: &Claimed) -> Vec<String> {
-    let path = quoted(&claimed.worktree);
-    if claimed.has_worktree {
+fn begin(opened: &Opened, place: &Place) -> Vec<String> {
+    let path = quoted(&place.worktree);
+    if place.worktree.exists() {
         return vec![format!("cd {path}")];
     }
     let git = match &opened.clone {
         Some(clone) => format!("git -C {}", quoted(clone)),
         None => "git".to_owned(),
     };
-    let branch = &claimed.branch;
+    let branch = &place.branch;
     // Work that is there already is gone on from, never cut anew.
-    let from = if claimed.pushed {
+    let from = if place.pushed {
         Some(branch)
     } else {
-        claimed.base.as_ref()
+        place.base.as_ref()
     };
     let Some(from) = from else {
         return vec![format!("{git} worktree add {path} {branch}")];
@@ -109,17 +121,43 @@ fn lost(opened: &Opened, refused: &Refused) {
     for line in holding.lines() {
         output::say(&strip_ansi(&line));
     }
-    match (&holding.worktree, holding.ours) {
-        (Some(worktree), true) => {
-            output::say(&format!("  resume:   cd {}", quoted(Path::new(worktree))));
+    for line in resume(opened, refused, holding) {
+        output::say(&format!("  resume:   {line}"));
+    }
+    let labels = &opened.engine.policy.labels;
+    if forbids_everybody(&refused.why) {
+        if let Some(frees) = remedy::frees(&refused.why, issue, labels) {
+            output::say(&format!("  to free it: {frees}"));
         }
-        (Some(_), false) | (None, _) => {
-            output::say("  resume:   on that machine, in that worktree; or ask them on the issue");
-        }
+        return;
     }
     output::say(&format!(
         "  or take it over, once you have read the comment: ghswarm claim {issue} --take-over"
     ));
+}
+
+/// An order overrides what claims say, never these.
+fn forbids_everybody(why: &Why) -> bool {
+    matches!(
+        why,
+        Why::IssueClosed | Why::OnHold | Why::RepositoryUnusable { .. }
+    )
+}
+
+/// Where the work goes on: commands that work as they stand, where it is this home's.
+fn resume(opened: &Opened, refused: &Refused, holding: &Holding) -> Vec<String> {
+    let issue = refused.issue;
+    match &refused.place {
+        Some(_) if holding.by == "loop" => vec![format!("ghswarm logs {issue} -f")],
+        Some(place) => match place.lead {
+            Some(lead) if !place.worktree.exists() => vec![format!("ghswarm claim check {lead}")],
+            Some(_) | None => begin(opened, place),
+        },
+        None if holding.worktree.is_some() => {
+            vec!["on that machine, in that worktree; or ask them on the issue".to_owned()]
+        }
+        None => vec!["only where it was claimed; ask them on the issue".to_owned()],
+    }
 }
 
 pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
@@ -138,7 +176,7 @@ pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
             "displaced": claimed.displaced,
             "archive": claimed.archived,
             "saved": claimed.salvaged,
-            "begin": if claimed.lead.is_some() { Vec::new() } else { begin(opened, claimed) },
+            "begin": if claimed.lead.is_some() { Vec::new() } else { begin(opened, &place_of(claimed)) },
         }),
         ClaimOutcome::Refused(refused) => json!({
             "issue": refused.issue,
@@ -146,6 +184,7 @@ pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
             "code": refused.why.code(),
             "why": refused.why.to_string(),
             "holding": refused.holding,
+            "resume": refused.holding.as_ref().map(|held| resume(opened, refused, held)),
         }),
         ClaimOutcome::NoLead { issue, because } => json!({
             "issue": issue, "claimed": false, "code": "no_lead", "why": because,

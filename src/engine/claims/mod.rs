@@ -107,6 +107,23 @@ pub struct Refused {
     pub why: Why,
     /// Who has it, as far as that is known.
     pub holding: Option<Holding>,
+    /// Where this home works on it, if the claim is its own.
+    pub place: Option<Place>,
+}
+
+/// Where work goes on, and from what it is cut if it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The branch.
+    pub branch: BranchName,
+    /// Where the branch begins.
+    pub base: Option<BranchName>,
+    /// Is the branch on the remote already?
+    pub pushed: bool,
+    /// The worktree.
+    pub worktree: PathBuf,
+    /// The issue whose claim it goes along with.
+    pub lead: Option<IssueNumber>,
 }
 
 /// How a release went.

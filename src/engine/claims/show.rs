@@ -43,6 +43,7 @@ impl RepoEngine {
                 issue: attempt.issue,
                 why,
                 holding: view.rivals_holding(),
+                place: None,
             }))));
         }
         let missing = Self::missing(view, &self.policy.labels.claim);

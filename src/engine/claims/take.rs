@@ -2,7 +2,7 @@
 //! somebody else has the issue.
 
 use crate::decide::view::{ClaimView, View};
-use crate::decide::{Snapshot, TakeOver, Why};
+use crate::decide::{Holding, Snapshot, TakeOver, Why};
 use crate::model::claim::{ByHand, ClaimRecord, HandStage, Replaced};
 use crate::model::ids::{ClaimId, IssueNumber};
 use crate::model::lease::ClaimProof;
@@ -11,7 +11,7 @@ use crate::ports::PortResult;
 use super::super::perform::claim::Taken;
 use super::super::settings::RepoEngine;
 use super::{
-    ClaimOutcome, ROUNDS_MAX, Refused, TROUBLE_MAX, Wish, circle, is_worth_a_look, why_of,
+    ClaimOutcome, Place, ROUNDS_MAX, Refused, TROUBLE_MAX, Wish, circle, is_worth_a_look, why_of,
 };
 
 /// The book-keeping of one `claim`.
@@ -228,6 +228,17 @@ pub(super) fn will_be_assigned(view: &View<'_>) -> bool {
     !view.issue.assignees.contains(view.operator()) || view.is_assigned_by_claim()
 }
 
+fn place_of(view: &View<'_>, holding: &Holding) -> Option<Place> {
+    let record = view.seen.local.claim.as_ref().filter(|_| holding.ours)?;
+    Some(Place {
+        branch: record.branch.clone(),
+        base: view.seen.base.clone(),
+        pushed: view.remote_head().is_some(),
+        worktree: record.worktree.clone(),
+        lead: record.hand.as_ref().and_then(|hand| hand.lead),
+    })
+}
+
 /// Was this home's own claim archived for this one, and has nobody else come in between?
 fn goes_on(record: &ClaimRecord, view: &View<'_>) -> bool {
     let is_old = |old: &Replaced| {
@@ -238,9 +249,11 @@ fn goes_on(record: &ClaimRecord, view: &View<'_>) -> bool {
 }
 
 pub(super) fn refused(issue: IssueNumber, why: Why, view: Option<&View<'_>>) -> ClaimOutcome {
+    let holding = view.and_then(View::holding);
     ClaimOutcome::Refused(Box::new(Refused {
         issue,
         why,
-        holding: view.and_then(View::holding),
+        place: view.and_then(|view| place_of(view, holding.as_ref()?)),
+        holding,
     }))
 }

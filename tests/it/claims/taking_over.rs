@@ -286,3 +286,26 @@ fn a_take_over_that_was_cut_off_goes_on_by_any_claim_and_ends_by_any_release() {
         assert_eq!(world.issue(issue).assignees, Vec::<String>::new());
     }
 }
+
+#[test]
+fn what_another_home_has_not_pushed_stays_with_it() {
+    let (world, a, b, issue) = two_homes();
+    let first = world.wins(&b, issue, PLAIN);
+    let head = works(&world, &b, &first.worktree, first.branch.as_str());
+    let second = world.wins(&a, issue, ORDERED);
+    assert_eq!((second.archived, second.salvaged.len()), (None, 0));
+    assert_eq!(a.home.salvaged(), []);
+    assert!(
+        b.has_worktree(issue),
+        "nothing of the other home is touched"
+    );
+    // Neither its sweep nor its next claim takes it away; its own order saves it first.
+    let engine = b.engine();
+    let dry = ghswarm::engine::claims::DryRun::No;
+    world.wait(engine.sweep_by_hand(b.port(), dry)).unwrap();
+    world.gives_back(&a, issue, &abandoned());
+    let third = world.wins(&b, issue, PLAIN);
+    assert!(third.has_worktree && b.has_worktree(issue));
+    world.wins(&b, issue, ORDERED);
+    assert_eq!(b.home.salvaged(), [head]);
+}
