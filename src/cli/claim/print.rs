@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::output;
 use super::super::remedy;
 use super::super::wiring::Opened;
-use crate::decide::{Holding, Why};
+use crate::decide::Holding;
 use crate::engine::claims::{
     ClaimOutcome, Claimed, DryRun, HandStanding, Place, Refused, ReleaseOutcome, Swept, SweptHow,
     Verdict,
@@ -54,7 +54,11 @@ fn won(opened: &Opened, claimed: &Claimed) {
     if claimed.lead.is_some() {
         return;
     }
-    output::data("  begin:");
+    let place = match &opened.clone {
+        Some(_) => String::new(),
+        None => format!(", in a clone of `{}`", opened.name()),
+    };
+    output::data(&format!("  begin{place}:"));
     for command in begin(opened, &place_of(claimed)) {
         output::data(&format!("    {command}"));
     }
@@ -122,26 +126,23 @@ fn lost(opened: &Opened, refused: &Refused) {
         output::say(&strip_ansi(&line));
     }
     for line in resume(opened, refused, holding) {
-        output::say(&format!("  resume:   {line}"));
+        output::say(&format!("  resume:    {line}"));
     }
-    let labels = &opened.engine.policy.labels;
-    if forbids_everybody(&refused.why) {
-        if let Some(frees) = remedy::frees(&refused.why, issue, labels) {
-            output::say(&format!("  to free it: {frees}"));
-        }
+    let by_hand = refused.place.is_some() && holding.by != "loop";
+    if by_hand {
+        output::say(&format!(
+            "  give back: ghswarm claim release {issue} --merged PR | --abandoned REASON | --blocked REASON"
+        ));
+    }
+    if let Some(stop) = &refused.stops {
+        let frees = remedy::frees(stop, issue, &opened.engine.policy.labels);
+        let frees = frees.map_or_else(String::new, |frees| format!(" ({frees})"));
+        output::say(&format!("  no order takes it over: {stop}{frees}"));
         return;
     }
     output::say(&format!(
         "  or take it over, once you have read the comment: ghswarm claim {issue} --take-over"
     ));
-}
-
-/// An order overrides what claims say, never these.
-fn forbids_everybody(why: &Why) -> bool {
-    matches!(
-        why,
-        Why::IssueClosed | Why::OnHold | Why::RepositoryUnusable { .. }
-    )
 }
 
 /// Where the work goes on: commands that work as they stand, where it is this home's.
@@ -200,10 +201,14 @@ pub(super) fn release(issue: IssueNumber, outcome: &ReleaseOutcome) {
             }
         }
         ReleaseOutcome::Lost { holding } | ReleaseOutcome::NotClaimed { holding } => {
-            let words = if matches!(outcome, ReleaseOutcome::Lost { .. }) {
-                "lost: somebody else holds the lease by now; nothing was written"
-            } else {
-                "not released: this home has no claim by hand on it"
+            let words = match (outcome, holding) {
+                (ReleaseOutcome::Lost { .. }, Some(_)) => {
+                    "lost: somebody else holds the lease by now; nothing was written"
+                }
+                (ReleaseOutcome::Lost { .. }, None) => {
+                    "lost: it was taken over and given back meanwhile, or given back already; nothing was written"
+                }
+                _ => "not released: this home has no claim by hand on it",
             };
             output::say(&format!("#{issue} {words}"));
             for line in holding.iter().flat_map(crate::decide::Holding::lines) {

@@ -103,7 +103,7 @@ impl Numbers {
             while let Some(c) = rest.next_if(goes_on) {
                 number.push(c);
             }
-            hidden.push_str(&format!("\"{mark}{}.\"", written.len()));
+            hidden += &Self::word(&mark, written.len());
             written.push(number);
         }
         Self {
@@ -116,8 +116,12 @@ impl Numbers {
     fn put_back(&self, text: &str) -> String {
         let all = self.written.iter().enumerate();
         all.fold(text.to_owned(), |text, (at, number)| {
-            text.replace(&format!("\"{}{at}.\"", self.mark), number)
+            text.replace(&Self::word(&self.mark, at), number)
         })
+    }
+
+    fn word(mark: &str, at: usize) -> String {
+        format!("\"{mark}{at}.\"")
     }
 }
 

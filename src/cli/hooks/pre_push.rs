@@ -98,16 +98,14 @@ fn install(
     }
     let mut said = Vec::new();
     let foreign = matches!(there, Found::Foreign);
-    if foreign {
-        if is_there(before) {
-            let what = format!(
-                "`{}` and `{}` are both there",
-                hook.display(),
-                before.display()
-            );
-            return Err(CommandError::new(Kind::Outside, what)
-                .hint("make one hook of them under the first name, and remove the second"));
-        }
+    if foreign && is_there(before) {
+        let what = format!(
+            "`{}` and `{}` are both there",
+            hook.display(),
+            before.display()
+        );
+        return Err(CommandError::new(Kind::Outside, what)
+            .hint("make one hook of them under the first name, and remove the second"));
     }
     let mode = std::fs::Permissions::from_mode(0o755);
     let new = beside(hook, &text, mode).map_err(|error| failed("write", hook, error))?;
@@ -128,9 +126,10 @@ fn install(
     };
     if let Err(error) = new.persist(place) {
         if foreign {
-            let _ = match is_there(hook) {
-                true => std::fs::remove_file(before),
-                false => std::fs::rename(before, hook),
+            let _ = if is_there(hook) {
+                std::fs::remove_file(before)
+            } else {
+                std::fs::rename(before, hook)
             };
         }
         return Err(failed("write", hook, error.error));

@@ -109,6 +109,8 @@ pub struct Refused {
     pub holding: Option<Holding>,
     /// Where this home works on it, if the claim is its own.
     pub place: Option<Place>,
+    /// What an order to take over would be refused for as well.
+    pub stops: Option<Why>,
 }
 
 /// Where work goes on, and from what it is cut if it is not there.

@@ -44,6 +44,7 @@ impl RepoEngine {
                 why,
                 holding: view.rivals_holding(),
                 place: None,
+                stops: view.refuses_anybody(),
             }))));
         }
         let missing = Self::missing(view, &self.policy.labels.claim);

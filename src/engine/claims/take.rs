@@ -255,5 +255,6 @@ pub(super) fn refused(issue: IssueNumber, why: Why, view: Option<&View<'_>>) -> 
         why,
         place: view.and_then(|view| place_of(view, holding.as_ref()?)),
         holding,
+        stops: view.and_then(View::refuses_anybody),
     }))
 }

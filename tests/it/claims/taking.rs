@@ -201,3 +201,16 @@ fn checking_tells_free_ours_and_held_and_renewing_assigns_the_pull_request() {
     world.wait(engine.renew_by_hand(number)).unwrap().unwrap();
     assert_eq!(world.repo.issue(pr).unwrap().assignees, [ANN]);
 }
+
+#[test]
+fn what_no_order_overrides_is_told_beside_who_has_it_and_where() {
+    let (world, a, b, issue) = two_homes();
+    let claimed = world.wins(&a, issue, PLAIN);
+    assert_eq!(world.loses(&b, issue, PLAIN).stops, None);
+    world.labels(ANN, issue, "do-not-dispatch");
+    let refused = world.loses(&a, issue, PLAIN);
+    assert_eq!(refused.why.code(), "claimed_by_hand");
+    assert_eq!(refused.stops.unwrap().code(), "on_hold");
+    assert_eq!(refused.place.unwrap().worktree, claimed.worktree);
+    assert_eq!(world.loses(&b, issue, ORDERED).why.code(), "on_hold");
+}

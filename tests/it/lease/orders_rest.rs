@@ -1,6 +1,7 @@
 //! The verbs of two ghswarm processes through the real adapter's REST way, in every order of their requests as
 //! they go over the wire: making a ref, a child commit, moving a ref without force, a tombstone.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -92,10 +93,10 @@ async fn forward(upstream: &str, request: Request) -> Response<Body> {
     let mut head = format!("{} {} HTTP/1.0\r\n", parts.method, parts.uri);
     for (name, value) in &parts.headers {
         if !["connection", "content-length", "transfer-encoding"].contains(&name.as_str()) {
-            head += &format!("{name}: {}\r\n", value.to_str().unwrap());
+            write!(head, "{name}: {}\r\n", value.to_str().unwrap()).unwrap();
         }
     }
-    head += &format!("content-length: {}\r\n\r\n", body.len());
+    write!(head, "content-length: {}\r\n\r\n", body.len()).unwrap();
     let mut stream = TcpStream::connect(upstream).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(&body).await.unwrap();
@@ -165,7 +166,6 @@ fn over_the_wire(expired: Option<&'static str>, actors: &[(&'static str, Verb)],
     let stage = Stage::new(Way::Graves, expired, actors);
     let orders = every_order(|order| stage.hub.runtime.block_on(run(&stage, order)));
     assert!(orders >= at_least, "only {orders} orders");
-    println!("{actors:?}: {orders} orders");
 }
 
 #[test]
