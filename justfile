@@ -33,9 +33,9 @@ race ROUNDS="100":
 docker-kill ROUNDS="100":
     GHSWARM_REQUIRE_DOCKER=1 GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it -- docker::life::a_killed docker::whole::an_engine_killed --nocapture
 
-# Eight claims by hand at once, of eight homes and of one, many times (twice in the suite).
-claim-race ROUNDS="100":
-    GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::claim_race -- --nocapture
+# A hundred claims by hand at once, of as many homes and of one (eight, twice, in the suite).
+claim-race CLAIMS="100" ROUNDS="1":
+    GHSWARM_CLAIMS={{CLAIMS}} GHSWARM_ROUNDS={{ROUNDS}} cargo test --test it e2e::claim_race -- --nocapture
 
 # Ours and the published gh-issue-lease on one backlog, many times (5 in the suite).
 lease-race ROUNDS="50": gh-issue-lease

@@ -26,8 +26,8 @@ pub struct LocalFolders {
 }
 
 /// What an archive leaves in its place: the lock (whoever held the old one would not exclude who makes a
-/// new one), what is known of leases, and earlier archives.
-const STAYS: [&str; 3] = ["lock", "first-seen.json", "superseded"];
+/// new one), the claim (it is copied, and replaced in one move), what is known of leases, and earlier archives.
+const STAYS: [&str; 4] = ["lock", "run.json", "first-seen.json", "superseded"];
 
 struct FlockGuard {
     // Held for its lock: closing the file frees it.
@@ -148,11 +148,16 @@ impl Folders for LocalFolders {
             names.push(entry.map_err(|e| failed("list", &folder, &e))?.file_name());
         }
         names.retain(|name| !STAYS.iter().any(|stays| *name == *stays));
-        // `false` sorts first: the claim itself goes when all else has.
-        names.sort_by_key(|name| *name == *"run.json");
         for name in names {
             let (from, to) = (folder.join(&name), archive.join(&name));
             fs::rename(&from, &to).map_err(|e| failed("archive", &from, &e))?;
+        }
+        let claim = self.claim_path(issue);
+        let text =
+            files::read_if_there(&claim).map_err(|e| failed("read the claim at", &claim, &e))?;
+        if let Some(text) = text {
+            let copy = archive.join("run.json");
+            files::replace(&copy, text.as_bytes()).map_err(|e| failed("archive", &copy, &e))?;
         }
         Ok(archive)
     }

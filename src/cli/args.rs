@@ -275,7 +275,9 @@ pub struct ClaimOptions {
     /// Claim them as siblings of this one, which is claimed here already or among them
     #[arg(long, value_name = "LEAD")]
     pub bundle: Option<IssueNumber>,
-    /// Displace a live claim; what it has on this machine is archived, and its owner is told
+    /// Displace a live claim, and tell its owner. On this machine its files are archived and its unpushed work is
+    /// saved under a ref (both are printed). In another home everything stays where it is, worktree and unpushed
+    /// commits too: nobody else can save them
     #[arg(long)]
     pub take_over: bool,
     /// The repository, where it is not the clone's you are in

@@ -253,7 +253,8 @@ pub fn refused_issue(error: &PortError, alias: &str, issue: IssueNumber) -> Comm
     )
 }
 
-fn refusal(error: &PortError, what: String) -> CommandError {
+/// The same for a command that was to do more than look.
+pub fn refusal(error: &PortError, what: String) -> CommandError {
     if let Some(at) = error.retry_at() {
         let at = at.format("%H:%M:%S UTC");
         return CommandError::outside(what, error.clone())

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use crate::model::claim::{ClaimRecord, Displaced, Ending};
 use crate::model::comment::{
-    FINISHED_MARKER, LockBy, LockMarker, key_marker, neutralise, render_lock, render_run,
+    ASSIGNED_BEFORE, FINISHED_MARKER, LockBy, LockMarker, key_marker, neutralise, render_lock,
+    render_run,
 };
 use crate::model::ids::{IssueNumber, Login};
 
@@ -119,6 +120,8 @@ impl Placed<'_> {
         let record = self.record;
         let lead = self.lead();
         // A bundled issue carries no worktree and branch of its own: copies of the lead's would drift.
+        let hand = record.hand.as_ref();
+        let before = hand.filter(|hand| !hand.assigned).map(drop);
         let own = |text: String| lead.is_none().then_some(text);
         LockMarker {
             operator: Some(self.operator.clone()),
@@ -128,7 +131,10 @@ impl Placed<'_> {
             by: LockBy::Manual,
             claim: Some(record.claim.clone()),
             bundled_with: lead,
-            unknown: std::collections::BTreeMap::new(),
+            unknown: before
+                .map(|()| (ASSIGNED_BEFORE.0.to_owned(), ASSIGNED_BEFORE.1.to_owned()))
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::model::comment::LockBy;
+use crate::model::comment::{LockBy, one_line};
 use crate::model::ids::{Login, Timestamp};
 use crate::model::lease::{LeaseMessage, LeaseReading};
 
@@ -148,7 +148,7 @@ impl Holding {
             ("comment", self.url.clone()),
         ];
         rows.into_iter()
-            .filter_map(|(name, value)| Some(format!("  {name:<9} {}", value?)))
+            .filter_map(|(name, value)| Some(format!("  {name:<9} {}", one_line(&value?))))
             .collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Lock markers in comments, judged: which of them still claim the issue (protocol.md, section 5). Only
 //! comments that count are read. Whether a live one refuses us is the gate's question.
 
-use crate::model::comment::{LockBy, LockMarker, is_finished, lock_markers};
+use crate::model::comment::{ASSIGNED_BEFORE, LockBy, LockMarker, is_finished, lock_markers};
 use crate::model::ids::{ClaimId, IssueNumber, Login, Timestamp};
 use crate::model::issue::Comment;
 use crate::model::lease::LeaseReading;
@@ -100,9 +100,26 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Did a claim by hand under our login put our operator on the issue, in this home or another one? Then
+    /// whoever follows it takes that assignee off in its place.
+    pub fn is_assigned_by_claim(&self) -> bool {
+        let (name, before) = ASSIGNED_BEFORE;
+        self.markers().iter().any(|marker| {
+            let lock = &marker.lock;
+            let stands = marker.standing != MarkerStanding::Over && lock.by != LockBy::Loop;
+            let placed = lock.unknown.get(name).is_none_or(|word| word != before);
+            stands && placed && lock.operator.as_ref() == Some(self.operator())
+        })
+    }
+
     /// Our claim's own marker, once its comment stands.
     pub fn own_marker(&self) -> Option<Marker<'a>> {
         let ours = self.seen.local.claim.as_ref().map(|record| &record.claim)?;
+        self.own_marker_of(ours)
+    }
+
+    /// The marker that our login placed for this claim.
+    pub fn own_marker_of(&self, ours: &ClaimId) -> Option<Marker<'a>> {
         let mut markers = self.markers().into_iter();
         markers.find(|marker| {
             let author = marker.comment.author.as_ref();

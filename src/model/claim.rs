@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{
-    BranchName, ClaimId, Epoch, IssueNumber, Login, PrNumber, RepoSlug, Sha, Timestamp,
+    BranchName, ClaimId, Epoch, IssueNumber, Login, PrNumber, RefName, RepoSlug, Sha, Timestamp,
 };
 
 /// `run.json`: this home's claim on an issue.
@@ -49,6 +49,22 @@ pub struct ByHand {
     /// Whose claim it takes the place of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
+    /// The claim of this very home that was archived for it, until this one stands. If the lease never
+    /// comes, that one is put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Box<Replaced>>,
+}
+
+/// A claim of this home that another one of this home takes the place of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// As it was.
+    pub record: ClaimRecord,
+    /// Where its files are.
+    pub archive: PathBuf,
+    /// Refs under which its work is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub salvaged: Vec<RefName>,
 }
 
 /// How far a claim by hand is.
@@ -132,6 +148,11 @@ impl ClaimRecord {
             hand.stage = stage;
         }
         record
+    }
+
+    /// The claim of this home that it takes the place of, if it is on its way.
+    pub fn replaces(&self) -> Option<&Replaced> {
+        self.hand.as_ref()?.replaces.as_deref()
     }
 
     /// The stage, if it is by hand.

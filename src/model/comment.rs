@@ -8,8 +8,8 @@ mod lock;
 
 use std::str::FromStr;
 
-pub use harmless::{fence, head, neutralise, strip_ansi, tail};
-pub use lock::{LockBy, LockMarker, lock_markers, render_lock};
+pub use harmless::{fence, head, neutralise, one_line, strip_ansi, tail};
+pub use lock::{ASSIGNED_BEFORE, LockBy, LockMarker, lock_markers, render_lock};
 
 use super::body::{parse_state, render_state_block};
 use super::ids::{IssueNumber, RepoSlug};

@@ -27,8 +27,9 @@ pub trait Folders: Send + Sync {
     /// Removes `run.json` (under the issue's lock); absent is fine.
     fn remove_claim(&self, issue: IssueNumber) -> PortResult<()>;
 
-    /// Moves everything of the issue but its lock into `superseded/<time>/` in its folder, `run.json` last,
-    /// so that a move which was cut off goes on at the next call (under the issue's lock). Answers where.
+    /// Moves everything of the issue but its lock into `superseded/<time>/` in its folder, with a copy of
+    /// `run.json`, which stays until it is replaced or removed: so a move that was cut off goes on at the next
+    /// call (under the issue's lock). Answers where.
     fn supersede(&self, issue: IssueNumber, now: Timestamp) -> PortResult<PathBuf>;
 
     /// When this home saw the lease commit `oid` for the first time: remembered at the first call.

@@ -1,12 +1,6 @@
 //! Lease operations of several actors on the simulated GitHub, in every order of their requests: never
 //! two claims on the refs of one issue, and nobody removes another's live lease.
 
-use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
-
 use ghswarm::model::ids::RefName;
 use ghswarm::model::ids::Sha;
 use ghswarm::model::lease::{LeaseMessage, RefSwap, SwapOutcome};
@@ -14,28 +8,13 @@ use ghswarm::ports::github::{GitHub, NewCommit};
 use ghswarm::sim::github::model::Access;
 use ghswarm::sim::github::{Seed, Sim, SimGitHub, SimRepo};
 
+use crate::every_order::{self as order, Choices, Gate, every_order, in_order, ready};
+
 const ISSUE: &str = "refs/leases/issue-1";
 const SLOT: &str = "refs/leases/slot-1";
 
 fn name(text: &str) -> RefName {
     RefName::new(text).unwrap()
-}
-
-/// Lets its actor on by one request at a time.
-#[derive(Clone, Default)]
-struct Gate(Arc<AtomicBool>);
-
-impl Gate {
-    async fn pass(&self) {
-        std::future::poll_fn(|_| {
-            if self.0.swap(false, Ordering::SeqCst) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
-    }
 }
 
 struct Actor {
@@ -106,9 +85,9 @@ impl Actor {
 }
 
 /// The claims that stand on the refs.
-async fn holders(port: &SimGitHub) -> Vec<String> {
+fn holders(port: &SimGitHub) -> Vec<String> {
     let refs = [name(ISSUE), name(SLOT)];
-    let (_, read) = port.read_leases(&refs).await.unwrap();
+    let (_, read) = ready(port.read_leases(&refs)).unwrap();
     let claim = |message: &str| {
         LeaseMessage::parse(message)
             .unwrap()
@@ -131,101 +110,60 @@ fn world(dir: &std::path::Path) -> SimRepo {
     repo
 }
 
-/// Runs one order of requests; says how many actors could have been let on at each point.
-async fn run(
-    held: Option<&'static str>,
-    verbs: &[(&'static str, Verb)],
-    order: &[usize],
-) -> Vec<(usize, usize)> {
+/// Runs one order of requests.
+fn run(held: Option<&'static str>, verbs: &[(&'static str, Verb)], order: &[usize]) -> Choices {
     let dir = tempfile::tempdir().unwrap();
     let repo = world(dir.path());
     let port = repo.port("op");
-    if let Some(claim) = held {
+    let actor = |claim: &'static str, epoch: i64, verb: Verb| -> (Gate, order::Actor) {
         let gate = Gate::default();
         let actor = Actor {
             gate: gate.clone(),
             port: port.clone(),
             claim,
-            epoch: 1,
+            epoch,
         };
-        let mut first = pin!(actor.act(Verb::Claim));
-        for _ in 0..2 {
-            gate.0.store(true, Ordering::SeqCst);
-            let _ = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        }
+        (gate, Box::pin(actor.act(verb)))
+    };
+    if let Some(claim) = held {
+        let (gate, first) = actor(claim, 1, Verb::Claim);
+        in_order(&[], &[gate], vec![first], |_| {});
     }
-    let gates: Vec<Gate> = verbs.iter().map(|_| Gate::default()).collect();
-    let mut actors: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>> = Vec::new();
-    for ((claim, verb), gate) in verbs.iter().zip(&gates) {
-        let actor = Actor {
-            gate: gate.clone(),
-            port: port.clone(),
-            claim,
-            epoch: 2,
-        };
-        actors.push(Some(Box::pin(actor.act(*verb))));
-    }
-    let mut choices = Vec::new();
-    loop {
-        let live: Vec<usize> = (0..actors.len())
-            .filter(|at| actors[*at].is_some())
-            .collect();
-        if live.is_empty() {
-            return choices;
-        }
-        let choice = order.get(choices.len()).copied().unwrap_or(0);
-        choices.push((choice, live.len()));
-        let at = live[choice];
-        let before = holders(&port).await;
-        gates[at].0.store(true, Ordering::SeqCst);
-        let actor = actors[at].as_mut().unwrap();
-        if actor
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
-        {
-            actors[at] = None;
-        }
-        let after = holders(&port).await;
+    let all = verbs.iter().map(|(claim, verb)| actor(claim, 2, *verb));
+    let (gates, actors): (Vec<_>, Vec<_>) = all.unzip();
+    let mut before = holders(&port);
+    in_order(order, &gates, actors, |at| {
+        let after = holders(&port);
         let (who, verb) = verbs[at];
         assert!(after.windows(2).all(|pair| pair[0] == pair[1]), "{after:?}");
         assert!(after.len() != 1, "the two refs move together: {after:?}");
         let others = before.iter().any(|claim| claim != who);
         let kept = before == after || matches!(verb, Verb::Steal) || !others;
         assert!(kept, "{who} changed {before:?} to {after:?}");
-    }
+        before = after;
+    })
 }
 
-/// Every order of the requests; answers how many there were.
-async fn every_order(held: Option<&'static str>, verbs: &[(&'static str, Verb)]) -> usize {
-    let mut order: Vec<usize> = Vec::new();
-    let mut count = 0;
-    loop {
-        let choices = run(held, verbs, &order).await;
-        count += 1;
-        let next = choices.iter().rposition(|(choice, of)| choice + 1 < *of);
-        let Some(next) = next else { return count };
-        order = choices[..=next].iter().map(|(choice, _)| *choice).collect();
-        order[next] += 1;
-    }
+fn orders(held: Option<&'static str>, verbs: &[(&'static str, Verb)]) -> usize {
+    every_order(|order| run(held, verbs, order))
 }
 
-#[tokio::test]
-async fn two_claims_have_one_winner_in_every_order() {
+#[test]
+fn two_claims_have_one_winner_in_every_order() {
     let verbs = [("c-a", Verb::Claim), ("c-b", Verb::Claim)];
-    assert_eq!(every_order(None, &verbs).await, 6);
+    assert_eq!(orders(None, &verbs), 6);
 }
 
-#[tokio::test]
-async fn renewing_releasing_and_stealing_never_undo_each_other() {
+#[test]
+fn renewing_releasing_and_stealing_never_undo_each_other() {
     for verb in [Verb::Renew, Verb::Release] {
         let verbs = [("c-a", verb), ("c-b", Verb::Steal)];
-        assert!(every_order(Some("c-a"), &verbs).await >= 3);
+        assert!(orders(Some("c-a"), &verbs) >= 3);
     }
     let verbs = [
         ("c-a", Verb::Release),
         ("c-b", Verb::Claim),
         ("c-c", Verb::Steal),
     ];
-    assert!(every_order(Some("c-a"), &verbs).await > 10);
+    assert!(orders(Some("c-a"), &verbs) > 10);
 }

@@ -17,6 +17,7 @@ mod crash;
 mod docker;
 mod e2e;
 mod engine_looks;
+mod every_order;
 mod interleave;
 mod lease;
 mod lease_races;

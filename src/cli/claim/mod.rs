@@ -17,8 +17,9 @@ use crate::decide::TakeOver;
 use crate::engine::claims::{ClaimOutcome, DryRun, End, ReleaseOutcome, Verdict, Wish};
 use crate::engine::renew::RenewOutcome;
 use crate::model::claim::ClaimRecord;
+use crate::model::comment::strip_ansi;
 use crate::model::ids::IssueNumber;
-use crate::ports::PortError;
+use crate::ports::{PortError, Refusal};
 
 /// Somebody else has it; as `claim`'s help says.
 const HELD: u8 = 1;
@@ -67,7 +68,7 @@ async fn take(opened: &Opened, options: &ClaimOptions) -> Result<ExitCode, Comma
         let lead = options.bundle.filter(|lead| *lead != issue);
         let wish = Wish { lead, take_over };
         let outcome = engine.claim_by_hand(issue, wish).await;
-        let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
+        let outcome = outcome.map_err(|error| trouble(opened, ("claimed", issue), &error))?;
         refused |= !matches!(outcome, ClaimOutcome::Claimed(_));
         if options.json {
             lines.push(print::outcome_json(opened, &outcome));
@@ -110,7 +111,7 @@ async fn give_back(
             .engine
             .release_by_hand(&*opened.github, issue, &end)
             .await
-            .map_err(|error| trouble(opened, issue, &error))?;
+            .map_err(|error| trouble(opened, ("released", issue), &error))?;
         refused |= !matches!(outcome, ReleaseOutcome::Released { .. });
         if json {
             lines.push(print::release_json(issue, &outcome));
@@ -118,6 +119,7 @@ async fn give_back(
             print::release(issue, &outcome);
         }
     }
+    name_unreadable(opened);
     if json {
         output::json(&json!({ "issues": lines }))?;
     } else if options.mine && !refused {
@@ -138,9 +140,12 @@ async fn what_to_release(
         for record in claims.map_err(|error| local(&error))? {
             let leads = record.hand.as_ref().is_none_or(|hand| hand.lead.is_none());
             let issue = record.issue;
-            let has_pr = opened.engine.has_open_pr(issue).await;
-            if leads && !has_pr.map_err(|error| trouble(opened, issue, &error))? {
-                issues.push(issue);
+            match opened.engine.has_open_pr(issue).await {
+                Ok(has_pr) if leads && !has_pr => issues.push(issue),
+                Ok(_) => {}
+                // A folder that came here from elsewhere keeps no other from its end.
+                Err(error) if error.refusal() == Some(Refusal::Local) => skipped(issue, &error),
+                Err(error) => return Err(trouble(opened, ("released", issue), &error)),
             }
         }
         let reason = "the session's capacity is gone, and no pull request is open";
@@ -167,7 +172,7 @@ async fn what_to_release(
 
 async fn check(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCode, CommandError> {
     let standing = opened.engine.check_by_hand(issue).await;
-    let standing = standing.map_err(|error| trouble(opened, issue, &error))?;
+    let standing = standing.map_err(|error| trouble(opened, ("looked at", issue), &error))?;
     if json {
         output::json(&print::standing_json(&standing))?;
     } else {
@@ -192,7 +197,7 @@ async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
     let mut all = true;
     for issue in issues {
         let outcome = opened.engine.renew_by_hand(issue).await;
-        let outcome = outcome.map_err(|error| trouble(opened, issue, &error))?;
+        let outcome = outcome.map_err(|error| trouble(opened, ("renewed", issue), &error))?;
         let (renewed, words) = match &outcome {
             Some(RenewOutcome::Renewed { .. }) => (true, "renewed".to_owned()),
             Some(RenewOutcome::Lost { holder }) => (false, format!("lost to {holder}")),
@@ -210,6 +215,7 @@ async fn renew(opened: &Opened, issue: IssueNumber, json: bool) -> Result<ExitCo
         }
         lines.push(json!({ "issue": issue, "renewed": renewed, "says": words }));
     }
+    name_unreadable(opened);
     if json {
         output::json(&json!({ "issues": lines }))?;
     }
@@ -234,13 +240,28 @@ async fn sweep(opened: &Opened, dry_run: bool, json: bool) -> Result<ExitCode, C
     Ok(ExitCode::SUCCESS)
 }
 
+/// Claims of other issues that cannot be read: one of them may have been part of the bundle.
+fn name_unreadable(opened: &Opened) {
+    for (issue, error) in opened.engine.unreadable_claims().unwrap_or_default() {
+        skipped(issue, &error);
+    }
+}
+
+fn skipped(issue: IssueNumber, error: &PortError) {
+    output::say(&format!(
+        "#{issue} skipped: {}",
+        strip_ansi(&error.to_string())
+    ));
+}
+
 /// What GitHub, git or the home refused.
-fn trouble(opened: &Opened, issue: IssueNumber, error: &PortError) -> CommandError {
+fn trouble(opened: &Opened, (done, issue): (&str, IssueNumber), error: &PortError) -> CommandError {
     let again = matches!(
         error,
         PortError::Unknown { .. } | PortError::Unavailable { .. }
     );
-    let refused = wiring::refused_issue(error, &opened.name(), issue);
+    let what = format!("issue #{issue} of `{}` cannot be {done}", opened.name());
+    let refused = wiring::refusal(error, what);
     if again {
         return refused
             .hint("nothing is left half: the same command, or `ghswarm claim sweep`, goes on");

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::super::output;
 use super::super::remedy;
 use super::super::wiring::Opened;
+use crate::decide::Holding;
 use crate::engine::claims::{
-    ClaimOutcome, Claimed, DryRun, HandStanding, Refused, ReleaseOutcome, Swept, SweptHow, Verdict,
+    ClaimOutcome, Claimed, DryRun, HandStanding, Place, Refused, ReleaseOutcome, Swept, SweptHow,
+    Verdict,
 };
 use crate::model::claim::Ending;
 use crate::model::comment::strip_ansi;
@@ -52,8 +54,12 @@ fn won(opened: &Opened, claimed: &Claimed) {
     if claimed.lead.is_some() {
         return;
     }
-    output::data("  begin:");
-    for command in begin(opened, claimed) {
+    let place = match &opened.clone {
+        Some(_) => String::new(),
+        None => format!(", in a clone of `{}`", opened.name()),
+    };
+    output::data(&format!("  begin{place}:"));
+    for command in begin(opened, &place_of(claimed)) {
         output::data(&format!("    {command}"));
     }
     output::data(&format!(
@@ -61,23 +67,33 @@ fn won(opened: &Opened, claimed: &Claimed) {
     ));
 }
 
+fn place_of(claimed: &Claimed) -> Place {
+    Place {
+        branch: claimed.branch.clone(),
+        base: claimed.base.clone(),
+        pushed: claimed.pushed,
+        worktree: claimed.worktree.clone(),
+        lead: claimed.lead,
+    }
+}
+
 /// The commands that make the worktree: the base fetched by name, since a clone of one branch would not
 /// otherwise, and only then the cut.
-fn begin(opened: &Opened, claimed: &Claimed) -> Vec<String> {
-    let path = quoted(&claimed.worktree);
-    if claimed.has_worktree {
+fn begin(opened: &Opened, place: &Place) -> Vec<String> {
+    let path = quoted(&place.worktree);
+    if place.worktree.exists() {
         return vec![format!("cd {path}")];
     }
     let git = match &opened.clone {
         Some(clone) => format!("git -C {}", quoted(clone)),
         None => "git".to_owned(),
     };
-    let branch = &claimed.branch;
+    let branch = &place.branch;
     // Work that is there already is gone on from, never cut anew.
-    let from = if claimed.pushed {
+    let from = if place.pushed {
         Some(branch)
     } else {
-        claimed.base.as_ref()
+        place.base.as_ref()
     };
     let Some(from) = from else {
         return vec![format!("{git} worktree add {path} {branch}")];
@@ -109,17 +125,40 @@ fn lost(opened: &Opened, refused: &Refused) {
     for line in holding.lines() {
         output::say(&strip_ansi(&line));
     }
-    match (&holding.worktree, holding.ours) {
-        (Some(worktree), true) => {
-            output::say(&format!("  resume:   cd {}", quoted(Path::new(worktree))));
-        }
-        (Some(_), false) | (None, _) => {
-            output::say("  resume:   on that machine, in that worktree; or ask them on the issue");
-        }
+    for line in resume(opened, refused, holding) {
+        output::say(&format!("  resume:    {line}"));
+    }
+    let by_hand = refused.place.is_some() && holding.by != "loop";
+    if by_hand {
+        output::say(&format!(
+            "  give back: ghswarm claim release {issue} --merged PR | --abandoned REASON | --blocked REASON"
+        ));
+    }
+    if let Some(stop) = &refused.stops {
+        let frees = remedy::frees(stop, issue, &opened.engine.policy.labels);
+        let frees = frees.map_or_else(String::new, |frees| format!(" ({frees})"));
+        output::say(&format!("  no order takes it over: {stop}{frees}"));
+        return;
     }
     output::say(&format!(
         "  or take it over, once you have read the comment: ghswarm claim {issue} --take-over"
     ));
+}
+
+/// Where the work goes on: commands that work as they stand, where it is this home's.
+fn resume(opened: &Opened, refused: &Refused, holding: &Holding) -> Vec<String> {
+    let issue = refused.issue;
+    match &refused.place {
+        Some(_) if holding.by == "loop" => vec![format!("ghswarm logs {issue} -f")],
+        Some(place) => match place.lead {
+            Some(lead) if !place.worktree.exists() => vec![format!("ghswarm claim check {lead}")],
+            Some(_) | None => begin(opened, place),
+        },
+        None if holding.worktree.is_some() => {
+            vec!["on that machine, in that worktree; or ask them on the issue".to_owned()]
+        }
+        None => vec!["only where it was claimed; ask them on the issue".to_owned()],
+    }
 }
 
 pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
@@ -138,7 +177,7 @@ pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
             "displaced": claimed.displaced,
             "archive": claimed.archived,
             "saved": claimed.salvaged,
-            "begin": if claimed.lead.is_some() { Vec::new() } else { begin(opened, claimed) },
+            "begin": if claimed.lead.is_some() { Vec::new() } else { begin(opened, &place_of(claimed)) },
         }),
         ClaimOutcome::Refused(refused) => json!({
             "issue": refused.issue,
@@ -146,6 +185,7 @@ pub(super) fn outcome_json(opened: &Opened, outcome: &ClaimOutcome) -> Value {
             "code": refused.why.code(),
             "why": refused.why.to_string(),
             "holding": refused.holding,
+            "resume": refused.holding.as_ref().map(|held| resume(opened, refused, held)),
         }),
         ClaimOutcome::NoLead { issue, because } => json!({
             "issue": issue, "claimed": false, "code": "no_lead", "why": because,
@@ -161,10 +201,14 @@ pub(super) fn release(issue: IssueNumber, outcome: &ReleaseOutcome) {
             }
         }
         ReleaseOutcome::Lost { holding } | ReleaseOutcome::NotClaimed { holding } => {
-            let words = if matches!(outcome, ReleaseOutcome::Lost { .. }) {
-                "lost: somebody else holds the lease by now; nothing was written"
-            } else {
-                "not released: this home has no claim by hand on it"
+            let words = match (outcome, holding) {
+                (ReleaseOutcome::Lost { .. }, Some(_)) => {
+                    "lost: somebody else holds the lease by now; nothing was written"
+                }
+                (ReleaseOutcome::Lost { .. }, None) => {
+                    "lost: it was taken over and given back meanwhile, or given back already; nothing was written"
+                }
+                _ => "not released: this home has no claim by hand on it",
             };
             output::say(&format!("#{issue} {words}"));
             for line in holding.iter().flat_map(crate::decide::Holding::lines) {
@@ -286,6 +330,7 @@ pub(super) fn swept(one: &Swept, dry: DryRun) -> String {
             let done = would("its record is archived", "would archive its record");
             format!("the claim was given back or taken over: {done}")
         }
+        SweptHow::Skipped { because } => format!("skipped: {because}"),
         SweptHow::Active => "active: left alone".to_owned(),
         SweptHow::Stale => "stale, without a pull request: the next claim takes it over".to_owned(),
     };
@@ -298,6 +343,7 @@ pub(super) fn swept_json(one: &Swept) -> Value {
         SweptHow::Merged { pr } => ("merged", Some(pr), None),
         SweptHow::Dead { because } => ("dead", None, Some(because)),
         SweptHow::Displaced => ("displaced", None, None),
+        SweptHow::Skipped { because } => ("skipped", None, Some(because)),
         SweptHow::Active => ("active", None, None),
         SweptHow::Stale => ("stale", None, None),
     };

@@ -27,6 +27,8 @@ pub struct Ready {
     pub config: PathBuf,
     /// The clone.
     pub clone: PathBuf,
+    /// The repository.
+    pub repo: String,
     /// The token.
     pub token: String,
     /// GitHub's address.
@@ -177,6 +179,7 @@ async fn serve_in(env: &Env, dir: &Path, options: &DemoOptions) -> Result<ExitCo
         dir: dir.to_owned(),
         config,
         clone,
+        repo: hub.slug.to_string(),
         token: hub.sim.token_for(world::OWNER),
         url: serving.url(),
         issue: hub.issue,
@@ -239,6 +242,9 @@ fn announce(options: &DemoOptions, ready: &Ready) -> Result<(), CommandError> {
     output::data(&format!("export GITHUB_TOKEN={}", ready.token));
     output::data(&format!("export GHSWARM_HOME={}", quoted(&home)));
     output::data(&format!("export GHSWARM_CONFIG={}", quoted(&ready.config)));
+    // What works without a configuration too, from any folder: lease, claim, board.
+    output::data(&format!("export GITHUB_API_URL={}", ready.url));
+    output::data(&format!("export GH_REPO={}", ready.repo));
     Ok(())
 }
 

@@ -26,9 +26,14 @@ pub(super) fn apply(
     let path = project.join(".claude/settings.json");
     let shown = path.display();
     let text = read(&path)?;
-    let (mut settings, empty) = match &text {
-        Some(text) if !text.trim().is_empty() => (parse(&path, text)?, false),
-        Some(_) | None => (Map::new(), true),
+    let (mut settings, numbers, empty) = match &text {
+        Some(text) if !text.trim().is_empty() => {
+            // Said with the places of the file itself.
+            parse(&path, text)?;
+            let numbers = Numbers::of(text);
+            (parse(&path, &numbers.hidden)?, numbers, false)
+        }
+        Some(_) | None => (Map::new(), Numbers::of(""), true),
     };
     let changed = match wish {
         Wish::There => {
@@ -52,16 +57,71 @@ pub(super) fn apply(
             )])
         }
         Wish::There | Wish::Gone => {
-            write(
-                &path,
-                &render(&settings, text.as_deref().unwrap_or_default())?,
-            )?;
+            let shaped = render(&settings, text.as_deref().unwrap_or_default())?;
+            write(&path, &numbers.put_back(&shaped))?;
             let words = match wish {
                 Wish::There => "added",
                 Wish::Gone => "taken out",
             };
             Ok(vec![format!("{shown}: {words}: {events}")])
         }
+    }
+}
+
+/// The numbers of a JSON text as they are written: read and written again, `1e3` or twenty digits would be
+/// others.
+struct Numbers {
+    /// The text with a word in each one's place.
+    hidden: String,
+    mark: String,
+    written: Vec<String>,
+}
+
+impl Numbers {
+    fn of(text: &str) -> Self {
+        let mut mark = "number-".to_owned();
+        while text.contains(&mark) {
+            mark.push('-');
+        }
+        let (mut hidden, mut written) = (String::new(), Vec::new());
+        let (mut in_string, mut escaped) = (false, false);
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            if in_string {
+                in_string = escaped || c != '"';
+                escaped = !escaped && c == '\\';
+                hidden.push(c);
+                continue;
+            }
+            in_string = c == '"';
+            if c != '-' && !c.is_ascii_digit() {
+                hidden.push(c);
+                continue;
+            }
+            let mut number = c.to_string();
+            let goes_on = |c: &char| c.is_ascii_digit() || "+-.eE".contains(*c);
+            while let Some(c) = rest.next_if(goes_on) {
+                number.push(c);
+            }
+            hidden += &Self::word(&mark, written.len());
+            written.push(number);
+        }
+        Self {
+            hidden,
+            mark,
+            written,
+        }
+    }
+
+    fn put_back(&self, text: &str) -> String {
+        let all = self.written.iter().enumerate();
+        all.fold(text.to_owned(), |text, (at, number)| {
+            text.replace(&Self::word(&self.mark, at), number)
+        })
+    }
+
+    fn word(mark: &str, at: usize) -> String {
+        format!("\"{mark}{at}.\"")
     }
 }
 
@@ -79,7 +139,7 @@ fn not_ours_to_change(path: &Path, why: &str) -> CommandError {
         path.display()
     );
     CommandError::new(Kind::Outside, what)
-        .hint("nothing was changed; mend it, or add the hooks yourself: examples/hooks/claude-settings.json")
+        .hint("the file is as it was; mend it, then: ghswarm hooks install --claude (or add the hooks yourself: examples/hooks/claude-settings.json)")
 }
 
 /// Adds what is missing; answers the events that got something.

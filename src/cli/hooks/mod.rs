@@ -134,6 +134,10 @@ fn read(path: &Path) -> Result<Option<String>, CommandError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(failed(
+            "read", path, error,
+        )
+        .hint("it is not UTF-8 text, and is left as it is; mend it, then run the command again")),
         Err(error) => Err(failed("read", path, error)),
     }
 }
@@ -141,20 +145,28 @@ fn read(path: &Path) -> Result<Option<String>, CommandError> {
 /// Replaces a file whole, or leaves it whole. One that is a link stays a link.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let replace = || {
-        std::fs::create_dir_all(dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        let mode = match std::fs::metadata(path) {
-            Ok(there) => there.permissions(),
-            Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
-        };
-        file.as_file().set_permissions(mode)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+    let mode = match std::fs::metadata(path) {
+        Ok(there) => there.permissions(),
+        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
     };
-    replace().map_err(|error| failed("write", path, error))
+    let new = beside(path, text, mode);
+    let put = new.and_then(|new| new.persist(path).map_err(|error| error.error));
+    put.map(drop).map_err(|error| failed("write", path, error))
+}
+
+/// The text, whole on the disk beside the path it is for.
+fn beside(
+    path: &Path,
+    text: &str,
+    mode: std::fs::Permissions,
+) -> std::io::Result<tempfile::NamedTempFile> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    std::io::Write::write_all(&mut file, text.as_bytes())?;
+    file.as_file().set_permissions(mode)?;
+    file.as_file().sync_all()?;
+    Ok(file)
 }
 
 fn failed(verb: &str, path: &Path, error: std::io::Error) -> CommandError {

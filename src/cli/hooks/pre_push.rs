@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::super::error::{CommandError, Kind};
-use super::{Wish, failed, read, shell_word, write};
+use super::{Wish, beside, failed, shell_word};
 
 const SCRIPT: &str = include_str!("../../../examples/hooks/pre-push");
 
@@ -25,14 +25,10 @@ pub(super) fn apply(
         (Err(error), Wish::There) => return Err(error),
     };
     let hook = dir.join("pre-push");
-    let there = read(&hook)?;
-    let ours = there.as_ref().is_some_and(|text| text.contains(MARK));
+    let there = Found::at(&hook)?;
+    let ours = matches!(&there, Found::Ours(_));
     match wish {
-        Wish::There => install(
-            (&hook, &dir.join(BEFORE)),
-            there.as_ref().filter(|_| !ours),
-            program,
-        ),
+        Wish::There => install((&hook, &dir.join(BEFORE)), &there, program),
         Wish::Gone if ours => uninstall(&hook, &dir.join(BEFORE)),
         Wish::Gone => Ok(vec![format!("{}: nothing of ghswarm's", hook.display())]),
     }
@@ -54,9 +50,42 @@ fn hooks_dir(project: &Path) -> Result<PathBuf, CommandError> {
     ))
 }
 
+/// What is there under the hook's name.
+enum Found {
+    Nothing,
+    /// With its text.
+    Ours(String),
+    /// A script, a program, or a link, even one that leads nowhere.
+    Foreign,
+}
+
+impl Found {
+    fn at(hook: &Path) -> Result<Self, CommandError> {
+        if !is_there(hook) {
+            return Ok(Self::Nothing);
+        }
+        let bytes = match std::fs::read(hook) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::Foreign),
+            Err(error) => return Err(failed("read", hook, error)),
+        };
+        let text = String::from_utf8(bytes).ok();
+        Ok(match text.filter(|text| text.contains(MARK)) {
+            Some(text) => Self::Ours(text),
+            None => Self::Foreign,
+        })
+    }
+}
+
+/// A link that leads nowhere is there too.
+fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
+/// Ours is whole on the disk before anything is moved, so that a full one leaves the hook that was there.
 fn install(
     (hook, before): (&Path, &Path),
-    foreign: Option<&String>,
+    there: &Found,
     program: &str,
 ) -> Result<Vec<String>, CommandError> {
     let text = SCRIPT.replace(
@@ -64,36 +93,54 @@ fn install(
         &format!("\nghswarm={}\n", shell_word(program)),
     );
     let off = "it is off until: git config issueLease.enforce true".to_owned();
-    if read(hook)?.as_ref() == Some(&text) {
+    if matches!(there, Found::Ours(old) if *old == text) {
         return Ok(vec![format!("{}: there already", hook.display()), off]);
     }
     let mut said = Vec::new();
-    if foreign.is_some() {
-        if before.exists() {
-            let what = format!(
-                "`{}` and `{}` are both there",
-                hook.display(),
-                before.display()
-            );
-            return Err(CommandError::new(Kind::Outside, what)
-                .hint("make one hook of them under the first name, and remove the second"));
-        }
-        std::fs::rename(hook, before).map_err(|error| failed("move", hook, error))?;
+    let foreign = matches!(there, Found::Foreign);
+    if foreign && is_there(before) {
+        let what = format!(
+            "`{}` and `{}` are both there",
+            hook.display(),
+            before.display()
+        );
+        return Err(CommandError::new(Kind::Outside, what)
+            .hint("make one hook of them under the first name, and remove the second"));
+    }
+    let mode = std::fs::Permissions::from_mode(0o755);
+    let new = beside(hook, &text, mode).map_err(|error| failed("write", hook, error))?;
+    if foreign {
+        // A second name: the first one is never without a hook.
+        std::fs::hard_link(hook, before)
+            .or_else(|_| std::fs::rename(hook, before))
+            .map_err(|error| failed("move", hook, error))?;
         said.push(format!(
             "{}: the hook that was there, called first",
             before.display()
         ));
     }
-    write(hook, &text)?;
-    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755))
-        .map_err(|error| failed("make a program of", hook, error))?;
+    // One of ours that is a link stays a link; another's link is kept under its second name.
+    let place = match there {
+        Found::Ours(_) => hook.canonicalize().unwrap_or_else(|_| hook.to_owned()),
+        Found::Nothing | Found::Foreign => hook.to_owned(),
+    };
+    if let Err(error) = new.persist(place) {
+        if foreign {
+            let _ = if is_there(hook) {
+                std::fs::remove_file(before)
+            } else {
+                std::fs::rename(before, hook)
+            };
+        }
+        return Err(failed("write", hook, error.error));
+    }
     said.push(format!("{}: written", hook.display()));
     said.push(off);
     Ok(said)
 }
 
 fn uninstall(hook: &Path, before: &Path) -> Result<Vec<String>, CommandError> {
-    if before.exists() {
+    if is_there(before) {
         std::fs::rename(before, hook).map_err(|error| failed("move", before, error))?;
         return Ok(vec![format!(
             "{}: the hook that was there before is back",

@@ -138,3 +138,78 @@ fn a_pre_push_hook_that_was_there_comes_back() {
     let said = apply(Wish::Gone);
     assert!(said[0].ends_with("nothing of ghswarm's"), "{said:?}");
 }
+
+#[test]
+fn a_pre_push_that_is_no_text_or_leads_nowhere_is_kept_and_comes_back() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let program: &[u8] = b"\x7fELF\x00\xff\xfe";
+    for is_link in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        git2::Repository::init(dir.path()).unwrap();
+        let hook = dir.path().join(".git/hooks/pre-push");
+        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        if is_link {
+            symlink("../../not-made-yet", &hook).unwrap();
+        } else {
+            std::fs::write(&hook, program).unwrap();
+        }
+        let apply = |wish| pre_push::apply(dir.path(), "ghswarm", wish).unwrap();
+        let said = apply(Wish::There);
+        assert!(said[0].ends_with("called first"), "{said:?}");
+        let ours = std::fs::symlink_metadata(&hook).unwrap();
+        assert!(ours.is_file() && ours.permissions().mode() & 0o777 == 0o755);
+        assert!(apply(Wish::There)[0].ends_with("there already"));
+        apply(Wish::Gone);
+        if is_link {
+            let to = std::fs::read_link(&hook).unwrap();
+            assert_eq!(to.to_str(), Some("../../not-made-yet"));
+        } else {
+            assert_eq!(std::fs::read(&hook).unwrap(), program);
+        }
+        let left = std::fs::read_dir(hook.parent().unwrap()).unwrap();
+        let ours = |name: &std::ffi::OsString| name.to_string_lossy().contains("ghswarm");
+        assert!(
+            !left
+                .map(|one| one.unwrap().file_name())
+                .any(|name| ours(&name))
+        );
+    }
+}
+
+#[test]
+fn the_numbers_of_settings_stay_as_they_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(".claude/settings.json");
+    std::fs::create_dir(dir.path().join(".claude")).unwrap();
+    let before = "{\n  \"a\": 1e3,\n  \"b\": -0.10,\n  \"c\": 123456789012345678901234567890,\n  \
+                  \"d\": \"no number-0. \\\" 1e3\",\n  \"e\": [\n    1,\n    1E+2\n  ]\n}\n";
+    std::fs::write(&path, before).unwrap();
+    claude::apply(dir.path(), "ghswarm", Wish::There).unwrap();
+    let with = std::fs::read_to_string(&path).unwrap();
+    let opens = before.strip_suffix("\n}\n").unwrap();
+    assert!(with.starts_with(opens), "{with}");
+    claude::apply(dir.path(), "ghswarm", Wish::Gone).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
+
+#[test]
+fn settings_that_are_damaged_say_where_and_what_to_do() {
+    use std::error::Error as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(".claude/settings.json");
+    std::fs::create_dir(dir.path().join(".claude")).unwrap();
+    for (bytes, words) in [
+        (&b"{\n  \"a\": 1.2.3\n}"[..], "line 2"),
+        (b"{\"a\": \xff}", "UTF-8"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = claude::apply(dir.path(), "ghswarm", Wish::There).unwrap_err();
+        let cause = error.source().map(ToString::to_string);
+        let shown = format!("{error} {} {error:?}", cause.unwrap_or_default());
+        assert!(
+            shown.contains(words) && shown.contains("mend it"),
+            "{shown}"
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+}

@@ -51,6 +51,27 @@ impl Checkout {
         }
     }
 
+    /// Takes the notes of this issue away, here and in the clone's other worktrees: an edit must not be let
+    /// through there by one that is no longer true.
+    pub fn forget_everywhere(&self, issue: IssueNumber) {
+        let common = std::fs::read_to_string(self.git_dir.join("commondir"));
+        let common = common.map_or_else(
+            |_| self.git_dir.clone(),
+            |path| self.git_dir.join(path.trim()),
+        );
+        let others = std::fs::read_dir(common.join("worktrees")).into_iter();
+        let others = others.flatten().flatten().map(|entry| entry.path());
+        for git_dir in std::iter::once(common.clone()).chain(others) {
+            let one = Self {
+                git_dir,
+                branch: None,
+            };
+            if one.note().is_some_and(|note| note.issue == issue) {
+                one.forget();
+            }
+        }
+    }
+
     /// Takes the note away.
     pub fn forget(&self) {
         let _ = std::fs::remove_file(self.git_dir.join(NOTE));

@@ -77,7 +77,7 @@ impl Place<'_> {
         };
         let won = match taken {
             Taken::Held(holder) => {
-                checkout.forget();
+                checkout.forget_everywhere(issue);
                 return Ok(Known::Held(holder));
             }
             Taken::Won(won) => won,
@@ -148,7 +148,7 @@ impl Call<'_> {
             .unwrap_or_default();
         let said = self.said();
         let Some(me) = session::identity(self.env) else {
-            return said.warn(said::NO_IDENTITY);
+            return said.warn(&session::no_identity(self.env));
         };
         let Some(checkout) = Checkout::around(&dir) else {
             return said;
@@ -207,7 +207,7 @@ impl Call<'_> {
         said.outcome("blocked", issue)
             .note(&format!(
                 "push blocked: #{issue} is held by {}{why}",
-                holder.name()
+                said::name_of(&holder)
             ))
             .held(&holder)
             .note("hint: talk to its holder, or push all the same: git push --no-verify")
@@ -234,7 +234,10 @@ pub async fn claude(env: &Env, args: Option<&Args>, (event, block): (&Event, boo
 impl Place<'_> {
     async fn claude(&self, event: &Event, block: bool) -> Option<serde_json::Value> {
         let Some(me) = session::identity(self.env) else {
-            let words = format!("Issues are not leased here: {}.", said::NO_IDENTITY);
+            let words = format!(
+                "Issues are not leased here: {}.",
+                session::no_identity(self.env)
+            );
             return tell(event, &format!("warning: {words}"), &words);
         };
         let checkout = Checkout::around(self.dir)?;
@@ -289,7 +292,7 @@ fn tell(event: &Event, person: &str, agent: &str) -> Option<serde_json::Value> {
 fn foreign(issue: IssueNumber, holder: &Holder) -> String {
     format!(
         "issue #{issue} is held by {}, who works on it now: take another issue, or agree with its holder first",
-        holder.name()
+        said::name_of(holder)
     )
 }
 

@@ -98,7 +98,7 @@ impl Call<'_> {
             Said::new(self.options.verb.name())
                 .exit(NO_IDENTITY)
                 .field("outcome", "no_identity")
-                .note(&format!("error: {}", said::NO_IDENTITY)),
+                .note(&format!("error: {}", session::no_identity(self.env))),
         )
     }
 
@@ -114,7 +114,10 @@ impl Call<'_> {
         let taken = session.ask(async |leases| leases.claim(issue).await);
         Ok(match taken.await? {
             Taken::Won(won) => self.said().line("won").outcome("won", issue).won(&won),
-            Taken::Held(holder) => self.said().outcome("held", issue).held(&holder).exit(HELD),
+            Taken::Held(holder) => {
+                forget_notes(issue);
+                self.said().outcome("held", issue).held(&holder).exit(HELD)
+            }
         })
     }
 
@@ -130,12 +133,14 @@ impl Call<'_> {
                 .line("renewed")
                 .outcome("renewed", issue)
                 .won(&won),
-            Taken::Held(holder) => self
-                .said()
-                .line("held")
-                .outcome("held", issue)
-                .held(&holder)
-                .exit(HELD),
+            Taken::Held(holder) => {
+                forget_notes(issue);
+                self.said()
+                    .line("held")
+                    .outcome("held", issue)
+                    .held(&holder)
+                    .exit(HELD)
+            }
         })
     }
 
@@ -145,15 +150,7 @@ impl Call<'_> {
         }
         let session = self.open()?;
         let released = session.ask(async |leases| leases.release(issue).await);
-        // An edit must not be let through by a note that is no longer true.
-        if let Some(here) = std::env::current_dir()
-            .ok()
-            .as_deref()
-            .and_then(Checkout::around)
-            && here.note().is_some_and(|note| note.issue == issue)
-        {
-            here.forget();
-        }
+        forget_notes(issue);
         let nothing = |said: Said| said.line("no lease to release").outcome("nothing", issue);
         Ok(match released.await? {
             ReleaseOutcome::Released => self.said().line("released").outcome("released", issue),
@@ -197,7 +194,10 @@ impl Call<'_> {
     async fn mine(&self) -> Result<Said, Trouble> {
         let Some(me) = session::identity(self.env) else {
             let none = self.said().leases(Vec::new());
-            return Ok(none.note(&format!("no issues held: {}", said::NO_IDENTITY)));
+            return Ok(none.note(&format!(
+                "no issues held: {}",
+                session::no_identity(self.env)
+            )));
         };
         let session = self.open()?;
         let standings = session.ask(async |leases| leases.standings().await);
@@ -275,6 +275,14 @@ impl Call<'_> {
             | Verb::CodexHook { .. }
             | Verb::ClaudeHook { .. } => said.line("degraded").warn(without),
         }
+    }
+}
+
+/// Nobody here holds it any more, whatever notes say.
+fn forget_notes(issue: IssueNumber) {
+    let here = std::env::current_dir().ok();
+    if let Some(here) = here.as_deref().and_then(Checkout::around) {
+        here.forget_everywhere(issue);
     }
 }
 

@@ -8,10 +8,14 @@ use super::super::error::CommandError;
 use super::super::output;
 use crate::decide::leases::{Holder, Reap, Standing};
 use crate::engine::leases::{Reaped, Won};
+use crate::model::comment::{head, one_line};
 use crate::model::ids::IssueNumber;
 
+/// So much of another's name is shown.
+const NAME_MAX: usize = 200;
+
 /// Said where there is no identity.
-pub const NO_IDENTITY: &str = "AGENT_ID is not set. It names who holds a lease: give each agent its own, as in \
+pub const NO_IDENTITY: &str = "It names who holds a lease: give each agent its own, as in \
                                `export AGENT_ID=codex-7`; its children inherit it";
 
 /// An answer that is being put together.
@@ -36,13 +40,13 @@ impl Said {
 
     /// A line of data.
     pub fn line(mut self, line: &str) -> Self {
-        self.out.push(line.to_owned());
+        self.out.push(one_line(line));
         self
     }
 
     /// A line for people.
     pub fn note(mut self, line: &str) -> Self {
-        self.err.push(line.to_owned());
+        self.err.push(one_line(line));
         self
     }
 
@@ -77,7 +81,7 @@ impl Said {
                 let since = from.since.format("%Y-%m-%d %H:%M UTC");
                 self.field("stolen_from", json!(from)).note(&format!(
                     "taken over from {}, who stamped it last at {since}: its time was over",
-                    from.holder
+                    short(&from.holder)
                 ))
             }
             Won::Fresh(None) | Won::Already | Won::Again => self,
@@ -85,7 +89,7 @@ impl Said {
     }
 
     pub fn held(self, holder: &Holder) -> Self {
-        self.note(&format!("held by {}", holder.name()))
+        self.note(&format!("held by {}", name_of(holder)))
             .note(&format!("  {}", particulars(holder)))
             .field("holder", holder_json(holder))
     }
@@ -93,7 +97,7 @@ impl Said {
     pub fn theirs(self, issue: IssueNumber, holder: &Holder) -> Self {
         self.field("holder", holder_json(holder)).warn(&format!(
             "#{issue} is held by {}, not by you ({})",
-            holder.name(),
+            name_of(holder),
             particulars(holder)
         ))
     }
@@ -109,13 +113,29 @@ impl Said {
     }
 }
 
+/// The holder for a line; what others wrote into their leases is theirs, and may be long.
+pub fn name_of(holder: &Holder) -> String {
+    short(holder.name())
+}
+
+fn short(text: &str) -> String {
+    let text = one_line(text);
+    match head(&text, NAME_MAX) {
+        all if all.len() == text.len() => text,
+        cut => format!("{cut}…"),
+    }
+}
+
 fn particulars(holder: &Holder) -> String {
     let time = "%Y-%m-%d %H:%M UTC";
     let by = match holder.by.as_deref() {
         Some("loop") => "ghswarm's loop, ",
         Some(_) | None => "",
     };
-    let host = holder.host.as_ref().map(|host| format!("on {host}, "));
+    let host = holder
+        .host
+        .as_ref()
+        .map(|host| format!("on {}, ", short(host)));
     format!(
         "{by}{}since {}, until {}",
         host.unwrap_or_default(),
@@ -140,7 +160,7 @@ pub fn line_of_status(issue: IssueNumber, stands: &Standing) -> String {
         Some("loop") => "  (loop)",
         Some(_) | None => "",
     };
-    let owner = stands.holder.name();
+    let owner = name_of(&stands.holder);
     format!("#{issue}  {owner:<24}  {}{by}", age_of(stands))
 }
 
@@ -163,7 +183,7 @@ pub fn lease((issue, stands): (&IssueNumber, &Standing)) -> Value {
 }
 
 pub fn line_of_reaped(one: &Reaped) -> String {
-    let whose = one.owner.as_deref().unwrap_or("nobody");
+    let whose = short(one.owner.as_deref().unwrap_or("nobody"));
     format!("reaped #{} ({}, {whose})", one.issue, why(one.why))
 }
 

@@ -8,12 +8,16 @@ use std::time::Duration;
 use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
 use super::super::tool::{Asked, Patience, Tool};
+use super::said;
 use crate::adapters::locks;
 use crate::adapters::memory::FileMemory;
 use crate::engine::leases::{Doors, Leases};
 use crate::ports::clock::Clock;
 use crate::ports::memory::Memory;
 use crate::ports::{PortError, PortResult, Refusal};
+
+/// Bytes of a name that people read.
+const AGENT_ID_MAX: usize = 200;
 
 /// Minutes a lease lives where nobody says otherwise.
 const TTL_MIN: u64 = 240;
@@ -24,10 +28,30 @@ const LIMIT_WAIT_MAX: Duration = Duration::from_secs(30);
 /// So often a rate limit is waited for.
 const RETRIES: u32 = 5;
 
-/// Who asks: `AGENT_ID`.
+/// Who asks: `AGENT_ID`, where that is a name.
 pub fn identity(env: &Env) -> Option<String> {
     let set = env.get("AGENT_ID").map(|id| id.trim().to_owned());
-    set.filter(|id| !id.is_empty())
+    set.filter(|id| wrong_with(id).is_none())
+}
+
+/// Why nobody can tell who asks, and what to do.
+pub fn no_identity(env: &Env) -> String {
+    let set = env.get("AGENT_ID").unwrap_or_default();
+    let wrong = wrong_with(set.trim()).unwrap_or("is not set");
+    format!("AGENT_ID {wrong}. {}", said::NO_IDENTITY)
+}
+
+/// Others read it in a line of their terminal, and it stands in every lease.
+fn wrong_with(id: &str) -> Option<&'static str> {
+    if id.is_empty() {
+        Some("is not set")
+    } else if id.chars().any(char::is_control) {
+        Some("holds a line end or another control character")
+    } else if id.len() > AGENT_ID_MAX {
+        Some("is longer than 200 bytes")
+    } else {
+        None
+    }
 }
 
 /// Minutes a lease of ours lives.

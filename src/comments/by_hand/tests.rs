@@ -18,6 +18,7 @@ fn record(lead: Option<u64>) -> ClaimRecord {
             assigned: true,
             lead: lead.map(IssueNumber),
             displaced: None,
+            replaces: None,
         }),
     }
 }

@@ -221,6 +221,7 @@ impl Given {
         if let Some(record) = self.seen.local.claim.as_mut() {
             record.at = at;
             record.hand = Some(ByHand {
+                replaces: None,
                 stage: HandStage::Held,
                 assigned: true,
                 lead: None,

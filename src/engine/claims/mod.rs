@@ -16,11 +16,12 @@ use std::path::PathBuf;
 
 use crate::comments::by_hand::Placed;
 use crate::decide::view::View;
-use crate::decide::{Decision, Holding, Snapshot, TakeOver, Why};
+use crate::decide::{Decision, Holding, Order, Snapshot, TakeOver, Why};
 use crate::model::claim::{ClaimRecord, Displaced, Ending, HandStage};
 use crate::model::comment::is_finished;
-use crate::model::ids::{BranchName, ClaimId, IssueNumber, PrNumber, RefName, Timestamp};
+use crate::model::ids::{BranchName, ClaimId, IssueNumber, PrNumber, RefName, RepoSlug, Timestamp};
 use crate::model::issue::Comment;
+use crate::model::lease::ClaimProof;
 use crate::model::limits::{HAND_LEASE_TTL, HAND_LOCK_TRY_EVERY, HAND_LOCK_WAIT_MAX};
 use crate::ports::folders::StepGuard;
 use crate::ports::{PortError, PortResult, Refusal};
@@ -106,6 +107,25 @@ pub struct Refused {
     pub why: Why,
     /// Who has it, as far as that is known.
     pub holding: Option<Holding>,
+    /// Where this home works on it, if the claim is its own.
+    pub place: Option<Place>,
+    /// What an order to take over would be refused for as well.
+    pub stops: Option<Why>,
+}
+
+/// Where work goes on, and from what it is cut if it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The branch.
+    pub branch: BranchName,
+    /// Where the branch begins.
+    pub base: Option<BranchName>,
+    /// Is the branch on the remote already?
+    pub pushed: bool,
+    /// The worktree.
+    pub worktree: PathBuf,
+    /// The issue whose claim it goes along with.
+    pub lead: Option<IssueNumber>,
 }
 
 /// How a release went.
@@ -179,6 +199,57 @@ impl RepoEngine {
             }
         };
         settled.err().map(StepOutcome::Trouble)
+    }
+
+    /// A look at an issue whose folder is this repository's. One that came here from elsewhere says
+    /// nothing about it, and nothing follows from it.
+    async fn look_by_hand(&self, issue: IssueNumber) -> PortResult<Snapshot> {
+        let seen = self.observe(issue, &Order::default(), None).await?;
+        if let Some(record) = &seen.local.claim {
+            self.refuse_foreign_folder(&seen, record)?;
+        }
+        Ok(seen)
+    }
+
+    /// The same before anything is noted in the folder; asks only where the name says that it may be another's.
+    pub(super) async fn refuse_copied(&self, record: &ClaimRecord) -> PortResult<()> {
+        if record.repo != self.settings.slug {
+            self.look_by_hand(record.issue).await?;
+        }
+        Ok(())
+    }
+
+    /// The lease knows better than a name: after a repository was renamed it still carries the claim.
+    fn refuse_foreign_folder(&self, seen: &Snapshot, record: &ClaimRecord) -> PortResult<()> {
+        let named = record.repo.to_string();
+        let is = |slug: &RepoSlug| slug.to_string().eq_ignore_ascii_case(&named);
+        let lease = self.policy.issue_ref(record.issue);
+        let commit = lease.and_then(|name| seen.look.leases.get(&name));
+        let carried = commit.is_some_and(|one| ClaimProof::verify(one, &record.claim).is_some());
+        if carried || is(&self.settings.slug) || is(&seen.repo.slug) {
+            return Ok(());
+        }
+        Err(PortError::refused(
+            format!(
+                "use the claim of issue #{} in this home's folder",
+                record.issue
+            ),
+            Refusal::Local,
+            format!(
+                "it is one of `{named}`, not of `{}`; nothing was moved or written. See whose it is, and \
+                 move `issue-{}/run.json` under `$GHSWARM_HOME/runs/{}` away by hand",
+                seen.repo.slug, record.issue, seen.repo.id
+            ),
+        ))
+    }
+
+    /// Forgets a claim that nobody sees. What it was to take the place of here is put back; whether that
+    /// still stands is told by the next look.
+    pub(super) fn forget_claim(&self, record: &ClaimRecord) -> PortResult<()> {
+        match record.replaces() {
+            Some(old) => self.world.folders.replace_claim(&old.record),
+            None => self.world.folders.remove_claim(record.issue),
+        }
     }
 
     fn hand_terms(record_branch: BranchName, hand: crate::model::claim::ByHand) -> Terms {

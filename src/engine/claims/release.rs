@@ -2,8 +2,9 @@
 //! last, so that whatever is cut off is finished by the next call of this home.
 
 use crate::comments::by_hand;
+use crate::decide::Snapshot;
+use crate::decide::markers::MarkerStanding;
 use crate::decide::view::{ClaimView, View};
-use crate::decide::{Order, Snapshot};
 use crate::model::board::PrSummary;
 use crate::model::claim::{ByHand, ClaimRecord, Ending, HandStage};
 use crate::model::ids::{IssueNumber, PrNumber};
@@ -79,6 +80,7 @@ impl RepoEngine {
         record: &ClaimRecord,
         ending: Ending,
     ) -> PortResult<ReleaseOutcome> {
+        self.refuse_copied(record).await?;
         let stage = HandStage::Releasing {
             ending: ending.clone(),
         };
@@ -145,6 +147,9 @@ impl RepoEngine {
                 let Some(found) = self.world.folders.claim(sibling)? else {
                     continue;
                 };
+                if self.refuse_copied(&found).await.is_err() {
+                    continue;
+                }
                 let ending = ending.clone();
                 let found = found.at_stage(HandStage::Releasing { ending });
                 self.world.folders.replace_claim(&found)?;
@@ -164,7 +169,8 @@ impl RepoEngine {
     pub(super) fn bundle(&self, lead: IssueNumber) -> PortResult<Vec<IssueNumber>> {
         let mut bundle = Vec::new();
         for issue in self.world.folders.claimed_issues()? {
-            let record = self.world.folders.claim(issue)?;
+            // One that cannot be read is named by whoever asked, and keeps no other from its end.
+            let record = self.world.folders.claim(issue).ok().flatten();
             let hand = record.and_then(|record| record.hand);
             if hand.is_some_and(|hand| hand.lead == Some(lead)) {
                 bundle.push(issue);
@@ -193,7 +199,7 @@ impl RepoEngine {
         else {
             return Ok(Some(Settled::Done));
         };
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let Ok(view) = View::of(&seen, &self.policy, seen.look.at) else {
             return self.let_go(&seen, record).await;
         };
@@ -206,12 +212,12 @@ impl RepoEngine {
                 Ok(Some(Settled::Done))
             }
             ClaimView::None | ClaimView::Lost => {
-                self.world.folders.remove_claim(issue)?;
+                self.forget_claim(record)?;
                 Ok(Some(Settled::Lost))
             }
             // Nothing was shown before the lease was there, and nothing is without it.
             ClaimView::WithoutLease if Self::shows_nothing(&view, ending) => {
-                self.world.folders.remove_claim(issue)?;
+                self.forget_claim(record)?;
                 Ok(Some(Settled::Done))
             }
             ClaimView::WithoutLease if view.is_displaced() => {
@@ -314,12 +320,35 @@ impl RepoEngine {
             let text = self.redact(&text);
             github.update_comment(proof, comment.id, &text).await?;
         }
+        self.end_replaced(seen, view, (record, proof)).await?;
         let said = view.said(&by_hand::released_key(record));
         if let Some(text) = by_hand::released(record, ending).filter(|_| !said) {
             let text = self.redact(&text);
             github.create_comment(proof, number, &text).await?;
         }
         Ok(())
+    }
+
+    /// The claim of this home that ours took the place of is over too, before anybody was told of ours.
+    async fn end_replaced(
+        &self,
+        seen: &Snapshot,
+        view: &View<'_>,
+        (record, proof): (&ClaimRecord, &ClaimProof),
+    ) -> PortResult<()> {
+        let Some(old) = record.replaces().map(|replaced| &replaced.record) else {
+            return Ok(());
+        };
+        let marker = view.own_marker_of(&old.claim);
+        let open = marker.filter(|marker| marker.standing != MarkerStanding::Over);
+        let Some(marker) = open.filter(|_| !old.is_loops()) else {
+            return Ok(());
+        };
+        let reason = "its take-over was cut off; what it had is archived on its machine".to_owned();
+        let text = by_hand::over(&self.placed(seen, old), &Ending::Abandoned { reason });
+        let text = self.redact(&text);
+        let id = marker.comment.id;
+        self.world.github.update_comment(proof, id, &text).await
     }
 
     fn claim_labels<'a>(view: &View<'a>, label: &str) -> Vec<&'a str> {

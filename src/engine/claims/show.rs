@@ -43,6 +43,8 @@ impl RepoEngine {
                 issue: attempt.issue,
                 why,
                 holding: view.rivals_holding(),
+                place: None,
+                stops: view.refuses_anybody(),
             }))));
         }
         let missing = Self::missing(view, &self.policy.labels.claim);
@@ -53,7 +55,10 @@ impl RepoEngine {
                 Err(error) => self.undo(record, error).await,
             };
         }
-        let held = record.at_stage(HandStage::Held);
+        let mut held = record.at_stage(HandStage::Held);
+        if let Some(hand) = held.hand.as_mut() {
+            hand.replaces = None;
+        }
         self.world.folders.replace_claim(&held)?;
         self.note_hand(attempt.issue, "claimed by hand");
         Ok(Some(claimed(attempt, seen, view, record)))
@@ -140,6 +145,7 @@ impl RepoEngine {
 
     /// Gives a claim back that never came to stand.
     pub(super) async fn take_back(&self, record: &ClaimRecord) -> PortResult<()> {
+        self.refuse_copied(record).await?;
         let ending = Ending::TakenBack;
         let record = record.at_stage(HandStage::Releasing { ending });
         self.world.folders.replace_claim(&record)?;
@@ -179,6 +185,7 @@ fn claimed(
         LeaseReading::Free | LeaseReading::Tombstone | LeaseReading::Odd { .. } => None,
     };
     let hand = record.hand.as_ref();
+    let replaces = record.replaces();
     let displaced = hand.and_then(|hand| hand.displaced.clone());
     // What an order displaced was told even if this call only finished it.
     debug_assert!(
@@ -200,7 +207,7 @@ fn claimed(
         expires,
         lead: hand.and_then(|hand| hand.lead),
         displaced,
-        archived: attempt.archived.folder.clone(),
-        salvaged: attempt.archived.salvaged.clone(),
+        archived: replaces.map(|old| old.archive.clone()),
+        salvaged: replaces.map_or_else(Vec::new, |old| old.salvaged.clone()),
     }))
 }

@@ -7,7 +7,7 @@ use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::lease::LeaseReading;
 use crate::model::limits::HAND_LEASE_TTL;
 use crate::model::run::RunLease;
-use crate::ports::PortResult;
+use crate::ports::{PortError, PortResult};
 
 use super::super::renew::{IfMissing, RenewOutcome, renew};
 use super::super::settings::RepoEngine;
@@ -53,9 +53,9 @@ impl RepoEngine {
         Ok(view.ok().and_then(|view| view.holding()))
     }
 
-    /// Looks how the claim stands. Of our own, the pull request gets the assignee that it lacks.
+    /// Looks how the claim stands. Writes nothing.
     pub async fn check_by_hand(&self, issue: IssueNumber) -> PortResult<HandStanding> {
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let record = seen.local.claim.clone().filter(|record| !record.is_loops());
         let view = match View::of(&seen, &self.policy, seen.look.at) {
             Ok(view) => view,
@@ -76,11 +76,6 @@ impl RepoEngine {
         let why = if ours { None } else { view.refuses_hand() };
         let stage = record.as_ref().and_then(ClaimRecord::stage);
         let unfinished = stage.is_some_and(|stage| *stage != HandStage::Held);
-        if let (true, false, Some(proof)) = (ours, unfinished, view.proof())
-            && let Some(_guard) = self.world.folders.lock(issue)?
-        {
-            self.assign_pr(&view, proof).await?;
-        }
         Ok(HandStanding {
             issue,
             verdict: match (ours, &why) {
@@ -97,7 +92,7 @@ impl RepoEngine {
         })
     }
 
-    /// Renews the lease of a claim by hand, and nothing else. `None`: this home has none. `Released`: it
+    /// Renews the lease of a claim by hand; the pull request gets the assignee that it lacks. `None`: this home has none. `Released`: it
     /// was ended while it had no lease, and a renewal must not bring it back.
     pub async fn renew_by_hand(&self, issue: IssueNumber) -> PortResult<Option<RenewOutcome>> {
         let _guard = self.lock_issue(issue).await?;
@@ -107,7 +102,7 @@ impl RepoEngine {
         let Some(hand) = record.hand.clone() else {
             return Ok(None);
         };
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let refused = |why: Why| {
             let what = format!("renew the lease of issue #{issue}");
             crate::ports::PortError::refused(what, crate::ports::Refusal::Local, why.to_string())
@@ -137,7 +132,11 @@ impl RepoEngine {
         let random = self.world.random.clone();
         let nonce = move || random();
         let github = &*self.world.github;
-        match renew(github, &lease, &nonce, &|| IfMissing::Create).await {
+        let outcome = renew(github, &lease, &nonce, &|| IfMissing::Create).await;
+        if let (RenewOutcome::Renewed { .. }, Some(proof)) = (&outcome, view.proof()) {
+            self.assign_pr(&view, proof).await?;
+        }
+        match outcome {
             RenewOutcome::Unanswered(error) => Err(error),
             outcome @ (RenewOutcome::Renewed { .. }
             | RenewOutcome::Lost { .. }
@@ -145,19 +144,25 @@ impl RepoEngine {
         }
     }
 
-    /// The claims by hand of this home, by number.
+    /// The claims by hand of this home, by number, as far as they can be read.
     pub fn claims_by_hand(&self) -> PortResult<Vec<ClaimRecord>> {
-        let mut claims = Vec::new();
-        for issue in self.world.folders.claimed_issues()? {
-            claims.extend(self.world.folders.claim(issue)?);
-        }
-        claims.retain(|record| !record.is_loops());
-        Ok(claims)
+        let folders = &self.world.folders;
+        let issues = folders.claimed_issues()?.into_iter();
+        let claims = issues.filter_map(|issue| folders.claim(issue).ok().flatten());
+        Ok(claims.filter(|record| !record.is_loops()).collect())
+    }
+
+    /// The claims of this home that cannot be read, and why: to be named wherever all are gone through.
+    pub fn unreadable_claims(&self) -> PortResult<Vec<(IssueNumber, PortError)>> {
+        let folders = &self.world.folders;
+        let issues = folders.claimed_issues()?.into_iter();
+        let errors = issues.filter_map(|issue| Some((issue, folders.claim(issue).err()?)));
+        Ok(errors.collect())
     }
 
     /// Does a claim of this home have an open pull request? What capacity collapse asks: those stay.
     pub async fn has_open_pr(&self, issue: IssueNumber) -> PortResult<bool> {
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let branch = seen
             .local
             .claim

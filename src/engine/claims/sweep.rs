@@ -10,8 +10,8 @@ use crate::model::claim::{ByHand, ClaimRecord, Ending, HandStage};
 use crate::model::comment::LockBy;
 use crate::model::ids::{BranchName, IssueNumber, Login, PrNumber};
 use crate::model::pr::{PrState, PullRequest};
-use crate::ports::PortResult;
 use crate::ports::backlog::Backlog;
+use crate::ports::{PortResult, Refusal};
 
 use super::super::perform::claim::Taken;
 use super::super::settings::RepoEngine;
@@ -35,6 +35,11 @@ pub enum SweptHow {
     Displaced,
     /// Somebody works on it: left alone.
     Active,
+    /// What this home has of it cannot be read or used: left alone.
+    Skipped {
+        /// In words.
+        because: String,
+    },
     /// Stale, and nobody can tell what became of it: the next `claim` takes it over.
     Stale,
 }
@@ -68,12 +73,28 @@ impl RepoEngine {
         let labelled = |labels: &[String]| labels.iter().any(|l| l.eq_ignore_ascii_case(label));
         let mut issues: BTreeSet<IssueNumber> =
             self.claims_by_hand()?.iter().map(|r| r.issue).collect();
+        issues.extend(
+            self.unreadable_claims()?
+                .into_iter()
+                .map(|(issue, _)| issue),
+        );
         let open = backlog.open_issues().await?;
         let claimed = open.iter().filter(|one| labelled(&one.listed.labels));
         issues.extend(claimed.map(|one| one.listed.number));
         let mut swept = Vec::new();
         for issue in issues {
-            swept.extend(self.sweep_one(issue, dry_run).await?);
+            match self.sweep_one(issue, dry_run).await {
+                Ok(found) => swept.extend(found),
+                // A folder that cannot be read, or that another call is at, keeps no other from its end.
+                Err(error) if error.refusal() == Some(Refusal::Local) => swept.push(Swept {
+                    issue,
+                    whose: "this home".to_owned(),
+                    how: SweptHow::Skipped {
+                        because: error.to_string(),
+                    },
+                }),
+                Err(error) => return Err(error),
+            }
         }
         Ok(swept)
     }
@@ -123,6 +144,7 @@ impl RepoEngine {
         if dry == DryRun::No && how == SweptHow::Displaced {
             let folders = &self.world.folders;
             folders.supersede(record.issue, self.world.clock.now())?;
+            folders.remove_claim(record.issue)?;
         }
         if let (DryRun::No, Some(ending)) = (dry, ending) {
             self.begin_release(record, ending).await?;
@@ -162,7 +184,7 @@ impl RepoEngine {
     }
 
     async fn sweep_foreign(&self, issue: IssueNumber, dry: DryRun) -> PortResult<Option<Swept>> {
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let Ok(view) = View::of(&seen, &self.policy, seen.look.at) else {
             return Ok(None);
         };
@@ -258,7 +280,7 @@ impl RepoEngine {
         issue: IssueNumber,
         branch: &BranchName,
     ) -> PortResult<Snapshot> {
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let look = self
             .look_for_branch(issue, seen.base.as_ref(), branch.clone())
             .await?;
@@ -283,6 +305,7 @@ impl RepoEngine {
             assigned: false,
             lead: None,
             displaced: None,
+            replaces: None,
         };
         let terms = Self::hand_terms(view.branch.clone(), hand);
         if self.take_lease(seen, &plan, &terms).await? == Taken::Lost {

@@ -2,16 +2,16 @@
 //! somebody else has the issue.
 
 use crate::decide::view::{ClaimView, View};
-use crate::decide::{Order, Snapshot, TakeOver, Why};
-use crate::model::claim::{ByHand, ClaimRecord, HandStage};
+use crate::decide::{Holding, Snapshot, TakeOver, Why};
+use crate::model::claim::{ByHand, ClaimRecord, HandStage, Replaced};
 use crate::model::ids::{ClaimId, IssueNumber};
+use crate::model::lease::ClaimProof;
 use crate::ports::PortResult;
 
 use super::super::perform::claim::Taken;
 use super::super::settings::RepoEngine;
-use super::take_over::Archived;
 use super::{
-    ClaimOutcome, ROUNDS_MAX, Refused, TROUBLE_MAX, Wish, circle, is_worth_a_look, why_of,
+    ClaimOutcome, Place, ROUNDS_MAX, Refused, TROUBLE_MAX, Wish, circle, is_worth_a_look, why_of,
 };
 
 /// The book-keeping of one `claim`.
@@ -20,7 +20,6 @@ pub(super) struct Attempt {
     pub(super) lead: Option<IssueNumber>,
     /// One order displaces one claim: the one that stood when it was given.
     pub(super) order: TakeOver,
-    pub(super) archived: Archived,
 }
 
 impl RepoEngine {
@@ -42,7 +41,6 @@ impl RepoEngine {
             issue,
             lead: wish.lead,
             order,
-            archived: Archived::default(),
         };
         let mut trouble = 0;
         for _ in 0..ROUNDS_MAX {
@@ -90,7 +88,7 @@ impl RepoEngine {
             self.settle(record).await?;
             return Ok(None);
         }
-        let seen = self.observe(issue, &Order::default(), None).await?;
+        let seen = self.look_by_hand(issue).await?;
         let view = match View::of(&seen, &self.policy, seen.look.at) {
             Ok(view) => view,
             Err(decision) => return Ok(Some(refused(issue, why_of(&decision), None))),
@@ -105,7 +103,7 @@ impl RepoEngine {
                 Ok(None)
             }
             (Some(_), ClaimView::Lost) => {
-                self.world.folders.remove_claim(issue)?;
+                self.forget_claim(&record)?;
                 Ok(None)
             }
             (Some(HandStage::Claiming), ClaimView::Ours(proof)) => {
@@ -127,7 +125,13 @@ impl RepoEngine {
         record: Option<&ClaimRecord>,
     ) -> PortResult<Option<ClaimOutcome>> {
         let issue = attempt.issue;
-        let refuses = match attempt.order {
+        // An order that was cut off after it archived this home's claim is gone on with.
+        let order = if record.is_some_and(|record| goes_on(record, view)) {
+            TakeOver::Ordered
+        } else {
+            attempt.order
+        };
+        let refuses = match order {
             TakeOver::Ordered => view.refuses_anybody(),
             TakeOver::No => view.refuses_hand(),
         };
@@ -136,8 +140,8 @@ impl RepoEngine {
             Ok(plan) => plan,
             Err(why) => {
                 // The half of a claim whose lease never came, while somebody else was faster.
-                if record.is_some() {
-                    self.world.folders.remove_claim(issue)?;
+                if let Some(record) = record {
+                    self.forget_claim(record)?;
                 }
                 return Ok(Some(refused(issue, why, Some(view))));
             }
@@ -145,9 +149,10 @@ impl RepoEngine {
         let hand = record.and_then(|record| record.hand.clone());
         let hand = hand.unwrap_or_else(|| ByHand {
             stage: HandStage::Claiming,
-            assigned: !view.issue.assignees.contains(view.operator()),
+            assigned: will_be_assigned(view),
             lead: attempt.lead,
-            displaced: attempt.archived.displaced(view.displaces(attempt.order)),
+            displaced: view.displaces(order),
+            replaces: None,
         });
         let branch = self.branch_of_bundle(view, hand.lead)?;
         let terms = Self::hand_terms(branch, hand);
@@ -159,7 +164,7 @@ impl RepoEngine {
     }
 
     /// The branch of the work; a bundle's is its lead's.
-    fn branch_of_bundle(
+    pub(super) fn branch_of_bundle(
         &self,
         view: &View<'_>,
         lead: Option<IssueNumber>,
@@ -218,10 +223,38 @@ impl RepoEngine {
     }
 }
 
+/// Is the assignee ours to take off at the end: placed by this claim, or by one of the same login before it?
+pub(super) fn will_be_assigned(view: &View<'_>) -> bool {
+    !view.issue.assignees.contains(view.operator()) || view.is_assigned_by_claim()
+}
+
+fn place_of(view: &View<'_>, holding: &Holding) -> Option<Place> {
+    let record = view.seen.local.claim.as_ref().filter(|_| holding.ours)?;
+    Some(Place {
+        branch: record.branch.clone(),
+        base: view.seen.base.clone(),
+        pushed: view.remote_head().is_some(),
+        worktree: record.worktree.clone(),
+        lead: record.hand.as_ref().and_then(|hand| hand.lead),
+    })
+}
+
+/// Was this home's own claim archived for this one, and has nobody else come in between?
+fn goes_on(record: &ClaimRecord, view: &View<'_>) -> bool {
+    let is_old = |old: &Replaced| {
+        let commit = view.lease_commit();
+        commit.is_none_or(|commit| ClaimProof::verify(commit, &old.record.claim).is_some())
+    };
+    record.replaces().is_some_and(is_old)
+}
+
 pub(super) fn refused(issue: IssueNumber, why: Why, view: Option<&View<'_>>) -> ClaimOutcome {
+    let holding = view.and_then(View::holding);
     ClaimOutcome::Refused(Box::new(Refused {
         issue,
         why,
-        holding: view.and_then(View::holding),
+        place: view.and_then(|view| place_of(view, holding.as_ref()?)),
+        holding,
+        stops: view.and_then(View::refuses_anybody),
     }))
 }

@@ -3,6 +3,7 @@
 
 mod next;
 mod release;
+mod rounds;
 mod take;
 
 use std::collections::BTreeMap;

@@ -79,8 +79,7 @@ impl Leases {
         let number = issue.listed.number;
         let claim: ClaimId = self.claim_id()?;
         let start = Start {
-            at: all.at,
-            commit: lease_in(all, &self.ref_of(number)?).cloned(),
+            read: (all.at, lease_in(all, &self.ref_of(number)?).cloned()),
             tree: all.base.clone().map(|base| base.tree).ok_or_else(empty)?,
         };
         let intent = (Intent::Pop(&claim), &claim);

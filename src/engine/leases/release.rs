@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::Leases;
+use super::rounds::{Next, Read};
 use crate::decide::leases::{Holder, Reap, Release, issue_of, reap, release};
 use crate::model::ids::{IssueNumber, Timestamp};
-use crate::model::lease::{LeaseCommit, LeaseMessage, RefSwap, SwapOutcome};
+use crate::model::lease::{LeaseCommit, LeaseMessage, SwapOutcome};
 use crate::ports::backlog::AllLeases;
 use crate::ports::{PortError, PortResult};
-
-/// A ref that moved is read again so often.
-const ROUNDS_MAX: u32 = 8;
 
 /// How a release went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,28 +38,20 @@ impl Leases {
     /// Deletes the asker's own lease.
     pub async fn release(&self, issue: IssueNumber) -> PortResult<ReleaseOutcome> {
         let name = self.ref_of(issue)?;
-        let mut tried = false;
-        for _ in 0..ROUNDS_MAX {
-            let (at, commit) = self.read(&name).await?;
-            let seen = self.seen(commit.as_ref(), at);
-            match (release(seen, &self.asker(at)), commit) {
+        let read = self.read(&name).await?;
+        let decide = |(at, commit): &Read, unanswered: Option<&ReleaseOutcome>| {
+            match release(self.seen(commit.as_ref(), *at), &self.asker(*at)) {
+                Release::Delete => Next::Remove(ReleaseOutcome::Released),
                 // Gone after a deletion whose answer was lost: that was ours.
-                (Release::Nothing, _) if tried => return Ok(ReleaseOutcome::Released),
-                (Release::Nothing, _) | (Release::Delete, None) => {
-                    return Ok(ReleaseOutcome::Nothing);
+                Release::Nothing => {
+                    Next::Answer(unanswered.cloned().unwrap_or(ReleaseOutcome::Nothing))
                 }
-                (Release::Loops, _) => return Ok(ReleaseOutcome::Loops),
-                (Release::Theirs(holder), _) => return Ok(ReleaseOutcome::Theirs(holder)),
-                (Release::Delete, Some(commit)) => match self.delete(&commit).await {
-                    Ok(SwapOutcome::Swapped) => return Ok(ReleaseOutcome::Released),
-                    Ok(SwapOutcome::Stale) => {}
-                    Err(PortError::Unknown { .. }) => tried = true,
-                    Err(error) => return Err(error),
-                },
+                Release::Loops => Next::Answer(ReleaseOutcome::Loops),
+                Release::Theirs(holder) => Next::Answer(ReleaseOutcome::Theirs(holder)),
             }
-        }
-        let message = "the ref moved again and again";
-        Err(PortError::unavailable("release the lease", message, None))
+        };
+        self.move_lease((&name, "release the lease"), read, decide)
+            .await
     }
 
     /// Deletes what is expired and what belongs to closed issues, each exactly as it was read.
@@ -137,7 +127,8 @@ impl Leases {
 
     /// Is it gone by this deletion? One that moved since is somebody's.
     async fn delete_surely(&self, commit: &LeaseCommit) -> PortResult<bool> {
-        match self.delete(commit).await {
+        let swapped = self.swap((&commit.name, None), Some(commit.oid.clone()));
+        match swapped.await {
             Ok(outcome) => Ok(outcome == SwapOutcome::Swapped),
             Err(PortError::Unknown { .. }) => {
                 let (_, now) = self.read(&commit.name).await?;
@@ -145,15 +136,6 @@ impl Leases {
             }
             Err(error) => Err(error),
         }
-    }
-
-    async fn delete(&self, commit: &LeaseCommit) -> PortResult<SwapOutcome> {
-        let swap = RefSwap {
-            name: commit.name.clone(),
-            before: Some(commit.oid.clone()),
-            after: None,
-        };
-        self.doors.github.swap_refs(&[swap]).await
     }
 }
 

@@ -1,14 +1,12 @@
 //! Taking a lease: `claim`, `renew`, and the half of `next` that wins.
 
+use super::rounds::{Next, Read};
 use super::{Leases, lease_in};
 use crate::decide::leases::{Holder, Intent, Take, Write, render, take};
-use crate::model::ids::{ClaimId, IssueNumber, Sha, Timestamp};
-use crate::model::lease::{LeaseCommit, RefSwap, StolenFrom, SwapOutcome};
+use crate::model::ids::{ClaimId, IssueNumber, Sha};
+use crate::model::lease::StolenFrom;
 use crate::ports::github::NewCommit;
 use crate::ports::{PortError, PortResult, Refusal};
-
-/// A ref that moved between reading and swapping is read again so often; each round has another winner.
-const ROUNDS_MAX: u32 = 8;
 
 /// Who has the lease now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,35 +30,31 @@ pub enum Won {
 
 /// What a round starts from.
 pub(super) struct Start {
-    pub at: Timestamp,
-    pub commit: Option<LeaseCommit>,
+    pub read: Read,
     pub tree: Sha,
 }
 
 impl Leases {
     /// Takes the lease, if nobody else holds it.
     pub async fn claim(&self, issue: IssueNumber) -> PortResult<Taken> {
-        let claim = self.claim_id()?;
-        let start = self.start(issue).await?;
-        self.take(issue, (Intent::Claim, &claim), start).await
+        self.take_from_now(issue, Intent::Claim).await
     }
 
     /// Stamps the lease's clock again; takes it where nobody holds it.
     pub async fn renew(&self, issue: IssueNumber) -> PortResult<Taken> {
-        let claim = self.claim_id()?;
-        let start = self.start(issue).await?;
-        self.take(issue, (Intent::Renew, &claim), start).await
+        self.take_from_now(issue, Intent::Renew).await
     }
 
     /// One request for all that a first round needs: the ref, GitHub's clock and a tree.
-    async fn start(&self, issue: IssueNumber) -> PortResult<Start> {
+    async fn take_from_now(&self, issue: IssueNumber, intent: Intent<'_>) -> PortResult<Taken> {
+        let claim = self.claim_id()?;
         let name = self.ref_of(issue)?;
         let all = self.doors.backlog.leases(&self.namespace).await?;
-        Ok(Start {
-            at: all.at,
-            commit: lease_in(&all, &name).cloned(),
+        let start = Start {
+            read: (all.at, lease_in(&all, &name).cloned()),
             tree: all.base.map(|base| base.tree).ok_or_else(empty)?,
-        })
+        };
+        self.take(issue, (intent, &claim), start).await
     }
 
     pub(super) async fn take(
@@ -70,18 +64,15 @@ impl Leases {
         start: Start,
     ) -> PortResult<Taken> {
         let name = self.ref_of(issue)?;
-        let Start {
-            mut at,
-            mut commit,
-            tree,
-        } = start;
-        let mut unanswered: Option<Won> = None;
-        for _ in 0..ROUNDS_MAX {
-            let asker = self.asker(at);
-            let write = match take(self.seen(commit.as_ref(), at), &asker, intent) {
+        let decide = |(at, commit): &Read, unanswered: Option<&Taken>| {
+            let asker = self.asker(*at);
+            let write = match take(self.seen(commit.as_ref(), *at), &asker, intent) {
                 // After a write whose answer was lost this says that it happened.
-                Take::Mine => return Ok(Taken::Won(unanswered.unwrap_or(Won::Already))),
-                Take::Held(holder) => return Ok(Taken::Held(holder)),
+                Take::Mine => {
+                    let already = Taken::Won(Won::Already);
+                    return Next::Answer(unanswered.cloned().unwrap_or(already));
+                }
+                Take::Held(holder) => return Next::Answer(Taken::Held(holder)),
                 Take::Write(write) => write,
             };
             let won = match &write {
@@ -90,35 +81,13 @@ impl Leases {
             };
             let new = NewCommit {
                 message: render(&write, issue, &asker, &self.marks(claim)),
-                tree: tree.clone(),
+                tree: start.tree.clone(),
                 parents: commit.iter().map(|commit| commit.oid.clone()).collect(),
             };
-            let before = commit.map(|commit| commit.oid);
-            match self.write(&new, &name, before).await {
-                Ok(SwapOutcome::Swapped) => return Ok(Taken::Won(won)),
-                Ok(SwapOutcome::Stale) => {}
-                Err(PortError::Unknown { .. }) => unanswered = Some(won),
-                Err(error) => return Err(error),
-            }
-            (at, commit) = self.read(&name).await?;
-        }
-        let message = "the ref moved again and again";
-        Err(PortError::unavailable("take the lease", message, None))
-    }
-
-    async fn write(
-        &self,
-        new: &NewCommit,
-        name: &crate::model::ids::RefName,
-        before: Option<Sha>,
-    ) -> PortResult<SwapOutcome> {
-        let (oid, _) = self.doors.github.create_commit(new).await?;
-        let swap = RefSwap {
-            name: name.clone(),
-            before,
-            after: Some(oid),
+            Next::Move(new, Taken::Won(won))
         };
-        self.doors.github.swap_refs(&[swap]).await
+        self.move_lease((&name, "take the lease"), start.read, decide)
+            .await
     }
 }
 

@@ -67,7 +67,7 @@ impl RepoEngine {
         let record = self.claim_locally(seen, plan, terms)?;
         let taken = self.swap_lease(&record, plan, terms).await?;
         if taken == Taken::Lost {
-            self.world.folders.remove_claim(record.issue)?;
+            self.forget_claim(&record)?;
         }
         Ok(taken)
     }
@@ -111,26 +111,12 @@ impl RepoEngine {
         plan: &ClaimPlan,
         terms: &Terms,
     ) -> PortResult<ClaimRecord> {
-        let issue = Self::number(seen)?;
         let earlier = seen.local.claim.as_ref().map(|record| record.claim.clone());
-        let fresh = || ClaimId::new(format!("c-{}", (self.world.random)()));
         let claim = match earlier.clone() {
             Some(claim) => claim,
-            None => fresh().map_err(|error| {
-                PortError::refused("name a claim", Refusal::Local, error.to_string())
-            })?,
+            None => self.fresh_claim()?,
         };
-        let record = ClaimRecord {
-            repo: self.settings.slug.clone(),
-            issue,
-            claim,
-            epoch: plan.epoch,
-            branch: terms.branch.clone(),
-            worktree: self.worktree_path(terms.lead().unwrap_or(issue)),
-            at: seen.look.at,
-            lease_oid: None,
-            hand: terms.hand.clone(),
-        };
+        let record = self.record_of(seen, claim, plan, terms)?;
         if earlier.is_some() {
             self.world.folders.replace_claim(&record)?;
         } else if !self.world.folders.create_claim(&record)? {
@@ -140,6 +126,33 @@ impl RepoEngine {
             ));
         }
         Ok(record)
+    }
+
+    pub(in crate::engine) fn fresh_claim(&self) -> PortResult<ClaimId> {
+        ClaimId::new(format!("c-{}", (self.world.random)()))
+            .map_err(|error| PortError::refused("name a claim", Refusal::Local, error.to_string()))
+    }
+
+    /// What `run.json` says of a claim.
+    pub(in crate::engine) fn record_of(
+        &self,
+        seen: &Snapshot,
+        claim: ClaimId,
+        plan: &ClaimPlan,
+        terms: &Terms,
+    ) -> PortResult<ClaimRecord> {
+        let issue = Self::number(seen)?;
+        Ok(ClaimRecord {
+            repo: self.settings.slug.clone(),
+            issue,
+            claim,
+            epoch: plan.epoch,
+            branch: terms.branch.clone(),
+            worktree: self.worktree_path(terms.lead().unwrap_or(issue)),
+            at: seen.look.at,
+            lease_oid: None,
+            hand: terms.hand.clone(),
+        })
     }
 
     pub(in crate::engine) fn lease_message(

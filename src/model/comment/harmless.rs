@@ -111,6 +111,12 @@ fn after_csi(rest: &str) -> &str {
         .unwrap_or(rest)
 }
 
+/// A text of somebody else's for one line of a terminal: no terminal control, and no line ends.
+pub fn one_line(text: &str) -> String {
+    let blank = |c: char| if c.is_control() { ' ' } else { c };
+    strip_ansi(text).chars().map(blank).collect()
+}
+
 /// The first `max_bytes` of a text at most, cut at a character.
 pub fn head(text: &str, max_bytes: usize) -> &str {
     let mut end = max_bytes.min(text.len());

@@ -12,6 +12,10 @@ use std::str::FromStr;
 use super::head_lines;
 use crate::model::ids::{ClaimId, IssueNumber, Login, Timestamp};
 
+/// A field of the marker whose operator was assigned before it claimed: that assignee is nobody's to take
+/// off, whoever follows.
+pub const ASSIGNED_BEFORE: (&str, &str) = ("assigned", "before");
+
 /// Who placed a lock.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LockBy {

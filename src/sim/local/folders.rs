@@ -100,7 +100,7 @@ impl Folders for SimFolders {
         let stamp = now.format("%Y%m%dT%H%M%S%3fZ");
         let what = "archive the claim";
         self.home.write(LocalOp::Supersede, what, |state| {
-            let claim = state.claims.remove(&issue);
+            let claim = state.claims.get(&issue).cloned();
             state.superseded.extend(claim);
             Ok(PathBuf::from(format!(
                 "/sim/issue-{issue}/superseded/{stamp}"

@@ -4,6 +4,7 @@
 mod board;
 mod bundles;
 mod crashes;
+mod damaged;
 mod ends;
 mod races;
 mod sweeping;

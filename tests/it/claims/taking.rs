@@ -174,7 +174,7 @@ fn renewing_moves_the_lease_and_nothing_else() {
 }
 
 #[test]
-fn checking_tells_free_ours_and_held_and_assigns_the_pull_request() {
+fn checking_tells_free_ours_and_held_and_renewing_assigns_the_pull_request() {
     use ghswarm::engine::claims::Verdict;
     let (world, a, b, issue) = two_homes();
     let check = |host: &Host| {
@@ -196,5 +196,21 @@ fn checking_tells_free_ours_and_held_and_assigns_the_pull_request() {
     );
     let ours = check(&a);
     assert!(ours.expires.is_some() && !ours.unfinished);
+    let engine = a.engine();
+    let number = IssueNumber(issue);
+    world.wait(engine.renew_by_hand(number)).unwrap().unwrap();
     assert_eq!(world.repo.issue(pr).unwrap().assignees, [ANN]);
+}
+
+#[test]
+fn what_no_order_overrides_is_told_beside_who_has_it_and_where() {
+    let (world, a, b, issue) = two_homes();
+    let claimed = world.wins(&a, issue, PLAIN);
+    assert_eq!(world.loses(&b, issue, PLAIN).stops, None);
+    world.labels(ANN, issue, "do-not-dispatch");
+    let refused = world.loses(&a, issue, PLAIN);
+    assert_eq!(refused.why.code(), "claimed_by_hand");
+    assert_eq!(refused.stops.unwrap().code(), "on_hold");
+    assert_eq!(refused.place.unwrap().worktree, claimed.worktree);
+    assert_eq!(world.loses(&b, issue, ORDERED).why.code(), "on_hold");
 }

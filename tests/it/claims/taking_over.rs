@@ -160,8 +160,12 @@ fn the_work_of_a_branch_is_saved_although_its_worktree_is_gone() {
 fn a_folder_of_another_repository_or_issue_is_refused_before_anything_moves() {
     let (world, a, _, issue) = two_homes();
     let first = world.wins(&a, issue, PLAIN);
+    // Renamed: the lease still carries the claim, so it is this repository's.
     let mut foreign = record(&a, issue).unwrap();
     foreign.repo = "someone/else".parse().unwrap();
+    a.home.folders().replace_claim(&foreign).unwrap();
+    assert_eq!(world.loses(&a, issue, PLAIN).why.code(), "claimed_by_hand");
+    foreign.claim = "c-elsewhere".parse().unwrap();
     a.home.folders().replace_claim(&foreign).unwrap();
     let before = world.sim().counts().writes;
     let error = world.claim(&a, issue, ORDERED).unwrap_err().to_string();
@@ -195,4 +199,113 @@ fn the_loop_of_this_home_is_stopped_first_and_goes_on_afterwards() {
     world.gives_back(&a, issue, &abandoned());
     world.ci_is_green().settle();
     assert!(world.is_merged(issue), "{}", world.trace());
+}
+
+/// Two homes of one person.
+fn two_of_ann() -> (World, Arc<Host>, Arc<Host>, u64) {
+    let mut world = World::new();
+    world.reads_everything();
+    let b = world.add_host("b", ANN);
+    let a = world.a();
+    let issue = plain_issue(&world);
+    (world, a, b, issue)
+}
+
+#[test]
+fn the_assignee_of_a_claim_goes_with_whichever_home_of_its_login_ends_it() {
+    let (world, a, b, issue) = two_of_ann();
+    world.wins(&a, issue, PLAIN);
+    world.wins(&b, issue, ORDERED);
+    world.gives_back(&b, issue, &abandoned());
+    assert_eq!(world.issue(issue).assignees, Vec::<String>::new());
+    // One home after itself, and after another one whose claim went stale.
+    world.wins(&a, issue, PLAIN);
+    world.wins(&a, issue, ORDERED);
+    world.gives_back(&a, issue, &abandoned());
+    assert_eq!(world.issue(issue).assignees, Vec::<String>::new());
+    world.wins(&a, issue, PLAIN);
+    world.minutes(25 * 60);
+    world.wins(&b, issue, PLAIN);
+    world.gives_back(&b, issue, &abandoned());
+    assert_eq!(world.issue(issue).assignees, Vec::<String>::new());
+    // A person's assignment is nobody's to take off, however often the claim changes hands.
+    world.repo.assign("bob", issue, ANN).unwrap();
+    world.wins(&a, issue, PLAIN);
+    world.wins(&b, issue, ORDERED);
+    world.wins(&a, issue, ORDERED);
+    world.gives_back(&a, issue, &abandoned());
+    assert_eq!(world.issue(issue).assignees, [ANN]);
+}
+
+#[test]
+fn a_take_over_that_was_cut_off_before_its_lease_is_taken_back_to_the_claim_it_archived() {
+    use ghswarm::engine::claims::{DryRun, SweptHow};
+    use ghswarm::sim::github::{Fault, FaultPlan};
+    let (world, a, b, issue) = two_homes();
+    let first = world.wins(&a, issue, PLAIN);
+    let next = world.sim().counts().writes + 1;
+    world
+        .sim()
+        .set_faults(FaultPlan::from_write(next, 9, Fault::CutBefore));
+    world.claim(&a, issue, ORDERED).unwrap_err();
+    world.sim().set_faults(FaultPlan::none());
+    let half = record(&a, issue).unwrap();
+    assert_eq!(half.replaces().unwrap().record.claim, first.claim);
+    assert_eq!(a.home.superseded().len(), 1);
+    let engine = a.engine();
+    let swept = world
+        .wait(engine.sweep_by_hand(a.port(), DryRun::No))
+        .unwrap();
+    assert_eq!(swept[0].how, SweptHow::Finished);
+    assert_eq!(record(&a, issue).unwrap().claim, first.claim);
+    world.expect_claimed(&a, issue);
+    world.loses(&b, issue, PLAIN);
+    world.gives_back(&a, issue, &abandoned());
+    world.expect_free(issue);
+}
+
+#[test]
+fn a_take_over_that_was_cut_off_goes_on_by_any_claim_and_ends_by_any_release() {
+    use ghswarm::sim::github::{Fault, FaultPlan};
+    for goes_on in [true, false] {
+        let (world, a, _, issue) = two_homes();
+        let first = world.wins(&a, issue, PLAIN);
+        let next = world.sim().counts().writes + 1;
+        world
+            .sim()
+            .set_faults(FaultPlan::from_write(next, 9, Fault::CutBefore));
+        world.claim(&a, issue, ORDERED).unwrap_err();
+        world.sim().set_faults(FaultPlan::none());
+        if goes_on {
+            let second = world.wins(&a, issue, PLAIN);
+            assert_ne!(second.claim, first.claim);
+            assert!(second.archived.is_some() && second.displaced.unwrap().by_order);
+        }
+        world.gives_back(&a, issue, &abandoned());
+        world.expect_free(issue);
+        assert_eq!(world.issue(issue).assignees, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_another_home_has_not_pushed_stays_with_it() {
+    let (world, a, b, issue) = two_homes();
+    let first = world.wins(&b, issue, PLAIN);
+    let head = works(&world, &b, &first.worktree, first.branch.as_str());
+    let second = world.wins(&a, issue, ORDERED);
+    assert_eq!((second.archived, second.salvaged.len()), (None, 0));
+    assert_eq!(a.home.salvaged(), []);
+    assert!(
+        b.has_worktree(issue),
+        "nothing of the other home is touched"
+    );
+    // Neither its sweep nor its next claim takes it away; its own order saves it first.
+    let engine = b.engine();
+    let dry = ghswarm::engine::claims::DryRun::No;
+    world.wait(engine.sweep_by_hand(b.port(), dry)).unwrap();
+    world.gives_back(&a, issue, &abandoned());
+    let third = world.wins(&b, issue, PLAIN);
+    assert!(third.has_worktree && b.has_worktree(issue));
+    world.wins(&b, issue, ORDERED);
+    assert_eq!(b.home.salvaged(), [head]);
 }

@@ -206,3 +206,55 @@ fn a_demo_that_cannot_be_set_up_leaves_nothing() {
     assert!(!done.status.success(), "{done:?}");
     assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn what_serve_prints_is_enough_for_every_command_in_any_folder() {
+    use std::io::{BufRead as _, BufReader};
+    let tmp = tempfile::tempdir().unwrap();
+    let empty = tmp.path().join("elsewhere");
+    fs::create_dir(&empty).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let program = env!("CARGO_BIN_EXE_ghswarm");
+    let start = |dir: &Path| {
+        let mut command = Command::new(program);
+        command.env_clear().env("PATH", &path).current_dir(dir);
+        command.env("HOME", tmp.path()).env("TMPDIR", tmp.path());
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let mut serving = start(tmp.path());
+    let mut serving = serving
+        .args(["demo", "--serve"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(serving.stdout.take().unwrap()).lines();
+    let mut exports = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let (name, value) = line
+            .strip_prefix("export ")
+            .unwrap()
+            .split_once('=')
+            .unwrap();
+        exports.push((name.to_owned(), value.to_owned()));
+        if name == "GH_REPO" {
+            break;
+        }
+    }
+    let run = |words: &[&str]| {
+        let mut command = start(&empty);
+        command.envs(exports.iter().cloned()).env("AGENT_ID", "a");
+        let output = command.args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["board"]);
+    let issue = run(&["lease", "next"]).trim().to_owned();
+    run(&["lease", "release", &issue]);
+    run(&["claim", &issue]);
+    run(&["claim", "check", &issue]);
+    run(&["claim", "release", &issue, "--abandoned", "seen"]);
+    run(&["status"]);
+    super::world::signal(serving.id(), rustix::process::Signal::INT);
+    serving.wait().unwrap();
+}

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 
 use async_trait::async_trait;
 use ghswarm::model::checks::CommitChecks;
@@ -22,22 +21,7 @@ use ghswarm::ports::{PortError, PortResult, Refusal};
 use ghswarm::sim::github::SimGitHub;
 use serde_json::json;
 
-/// Lets its actor on by one request at a time.
-#[derive(Clone, Default)]
-pub(super) struct Gate(pub(super) Arc<AtomicBool>);
-
-impl Gate {
-    async fn pass(&self) {
-        std::future::poll_fn(|_| {
-            if self.0.swap(false, Ordering::SeqCst) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
-    }
-}
+use crate::every_order::Gate;
 
 /// GitHub behind a gate. On the second way a swap is what the REST way makes of it: a release leaves a grave, and
 /// a ref moves only to a descendant.

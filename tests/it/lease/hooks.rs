@@ -346,3 +346,59 @@ fn hooks_tell_what_they_changed_and_leave_the_users_home_alone() {
     assert!(!clone.join(".claude/settings.json").exists());
     assert!(!hub.dir.path().join("user/.codex/config.toml").exists());
 }
+
+#[test]
+fn a_full_disk_leaves_the_hook_that_was_there() {
+    let hub = Hub::new();
+    let clone = hub.clone_on("issue-7");
+    let hook = clone.join(".git/hooks/pre-push");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho mine\n").unwrap();
+    let names = || {
+        let dir = std::fs::read_dir(hook.parent().unwrap()).unwrap();
+        let mut names: Vec<_> = dir.map(|one| one.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    // No file may grow: what a full disk answers to a write.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" hooks install --pre-push";
+    let mut shell = at(hub.program(Path::new("sh"), ""), &clone);
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_ghswarm")]);
+    let (status, _, err) = Hub::said(shell);
+    assert!(
+        status != 0 && err.contains("cannot write"),
+        "{status} {err}"
+    );
+    let text = std::fs::read_to_string(&hook).unwrap();
+    assert_eq!(text, "#!/bin/sh\necho mine\n");
+    assert_eq!(names(), before);
+}
+
+#[test]
+fn a_release_anywhere_in_a_clone_ends_the_notes_of_all_its_worktrees() {
+    let hub = Hub::new();
+    let clone = hub.clone_on("issue-7");
+    let side = hub.dir.path().join("side");
+    let mut git = hub.program(Path::new("git"), "");
+    git.arg("-C").arg(&clone).args(["worktree", "add", "-qb"]);
+    git.args(["issue-8"]).arg(&side);
+    assert_eq!(Hub::said(git).0, 0);
+    let block = ["claude-hook", "--block"];
+    let start = |dir: &Path| claude(hub.ours("a", &block), &event("SessionStart", dir)).0;
+    assert_eq!((start(&clone), start(&side)), (0, 0));
+    let notes = [
+        clone.join(".git/gh-issue-lease-hold.json"),
+        clone.join(".git/worktrees/side/gh-issue-lease-hold.json"),
+    ];
+    assert!(notes.iter().all(|note| note.exists()));
+    // Each is given back in the other one's worktree.
+    assert_eq!(Hub::said(at(hub.ours("a", &["release", "8"]), &clone)).0, 0);
+    assert!(notes[0].exists() && !notes[1].exists());
+    // Somebody else took it: no note says otherwise once that is known.
+    hub.plant_of(7, "other", 1);
+    assert_eq!(Hub::said(at(hub.ours("a", &["renew", "7"]), &side)).0, 1);
+    assert!(!notes[0].exists());
+    let (_, out, _) = claude(hub.ours("a", &block), &event("PreToolUse", &clone));
+    assert!(out.contains("deny"), "{out}");
+}

@@ -10,6 +10,7 @@ mod gated;
 mod hooks;
 mod interop;
 mod orders;
+mod orders_rest;
 mod race;
 mod verbs;
 

@@ -2,11 +2,8 @@
 //! of them holds an issue at any time, and none moves another's living lease.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,12 +13,14 @@ use ghswarm::model::ids::{IssueNumber, Timestamp};
 use ghswarm::model::lease::{LeaseMargins, LeaseMessage};
 use ghswarm::ports::backlog::Backlog;
 use ghswarm::ports::clock::Clock;
+use ghswarm::ports::github::GitHub;
 use ghswarm::ports::memory::Memory;
 use serde_json::json;
 
 use super::Hub;
 
-use super::gated::{Gate, Gated, Way};
+use super::gated::{Gated, Way};
+use crate::every_order::{Actor, Choices, Gate, every_order, in_order, ready};
 
 /// Waits for nothing, remembers nothing.
 struct Nothing;
@@ -45,7 +44,7 @@ impl Memory for Nothing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
+pub(super) enum Verb {
     Claim,
     Renew,
     Release,
@@ -54,9 +53,12 @@ enum Verb {
 }
 
 /// What an actor came to know: the issue it holds, if any.
-type Ended = Option<u64>;
+pub(super) type Ended = Option<u64>;
 
-async fn act(leases: Leases, verb: Verb) -> Ended {
+/// Who holds which ref.
+pub(super) type Holders = BTreeMap<String, String>;
+
+pub(super) async fn act(leases: Leases, verb: Verb) -> Ended {
     let one = IssueNumber(1);
     let held = |taken: Taken| matches!(taken, Taken::Won(_)).then_some(1);
     match verb {
@@ -80,18 +82,22 @@ async fn act(leases: Leases, verb: Verb) -> Ended {
 }
 
 /// A world in which one order after the other is run, and what is there at first.
-struct Stage {
-    hub: Hub,
+pub(super) struct Stage {
+    pub(super) hub: Hub,
     way: Way,
     /// The lease of issue 1 at first; its time is over.
     expired: Option<String>,
-    actors: Vec<(&'static str, Verb)>,
+    pub(super) actors: Vec<(&'static str, Verb)>,
     random: Arc<AtomicU64>,
     moved: Arc<AtomicBool>,
 }
 
 impl Stage {
-    fn new(way: Way, expired: Option<&'static str>, actors: &[(&'static str, Verb)]) -> Self {
+    pub(super) fn new(
+        way: Way,
+        expired: Option<&'static str>,
+        actors: &[(&'static str, Verb)],
+    ) -> Self {
         let hub = Hub::new();
         for title in ["One", "Two"] {
             hub.issue(title, &[]);
@@ -106,13 +112,21 @@ impl Stage {
         }
     }
 
-    fn leases(&self, owner: &str, gate: &Gate) -> Leases {
+    fn gated(&self, owner: &str, gate: &Gate) -> Leases {
         let port = Arc::new(Gated {
             gate: gate.clone(),
             moved: self.moved.clone(),
             port: self.hub.repo.port("op"),
             way: self.way,
         });
+        self.leases(owner, port)
+    }
+
+    pub(super) fn leases<P: GitHub + Backlog + 'static>(
+        &self,
+        owner: &str,
+        port: Arc<P>,
+    ) -> Leases {
         let random = self.random.clone();
         Leases {
             doors: Doors {
@@ -132,7 +146,7 @@ impl Stage {
     }
 
     /// Who holds what, by living leases.
-    fn holders(&self) -> BTreeMap<String, String> {
+    pub(super) fn holders(&self) -> Holders {
         let found = ready(self.hub.repo.port("op").leases("leases")).unwrap();
         let living = found.leases.iter().filter_map(|commit| {
             let message = LeaseMessage::parse(&commit.message)?;
@@ -142,8 +156,8 @@ impl Stage {
         living.collect()
     }
 
-    /// Runs one order of requests; says how many actors could have been let on at each point.
-    fn run(&self, order: &[usize]) -> Vec<(usize, usize)> {
+    /// As it was before the first request.
+    pub(super) fn reset(&self) {
         for name in ["issue-1", "issue-2"] {
             if self.hub.oid(name).is_some() {
                 self.hub
@@ -158,57 +172,52 @@ impl Stage {
                 .force_ref("refs/leases/issue-1", Some(oid))
                 .unwrap();
         }
+    }
+
+    /// What an actor's request did: nobody but its holder ends a living lease.
+    pub(super) fn expect_kept(
+        &self,
+        at: usize,
+        (before, after): (&Holders, &Holders),
+        order: &[usize],
+    ) {
+        let (who, verb) = self.actors[at];
+        for (name, owner) in before {
+            let kept = after.get(name) == Some(owner) || owner == who;
+            assert!(
+                kept,
+                "{verb:?} of {who} took {name} from {owner} in {order:?}"
+            );
+        }
+    }
+
+    /// Runs one order of requests.
+    fn run(&self, order: &[usize]) -> Choices {
+        self.reset();
         let gates: Vec<Gate> = self.actors.iter().map(|_| Gate::default()).collect();
         let ended: Arc<Mutex<Vec<(usize, Ended)>>> = Arc::default();
-        let mut actors: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>> = Vec::new();
-        for (at, ((owner, verb), gate)) in self.actors.iter().zip(&gates).enumerate() {
-            let (leases, verb, ended) = (self.leases(owner, gate), *verb, ended.clone());
-            actors.push(Some(Box::pin(async move {
+        let all = self.actors.iter().zip(&gates).enumerate();
+        let actors = all.map(|(at, ((owner, verb), gate))| -> Actor {
+            let (leases, verb, ended) = (self.gated(owner, gate), *verb, ended.clone());
+            Box::pin(async move {
                 let end = act(leases, verb).await;
                 ended.lock().unwrap().push((at, end));
-            })));
-        }
-        let mut choices = Vec::new();
-        let mut holders = self.holders();
-        loop {
-            let live: Vec<usize> = (0..actors.len())
-                .filter(|at| actors[*at].is_some())
-                .collect();
-            if live.is_empty() {
-                break;
+            })
+        });
+        let mut before = self.holders();
+        let choices = in_order(order, &gates, actors.collect(), |at| {
+            if self.moved.swap(false, Ordering::SeqCst) {
+                let after = self.holders();
+                self.expect_kept(at, (&before, &after), order);
+                before = after;
             }
-            let choice = order.get(choices.len()).copied().unwrap_or(0);
-            choices.push((choice, live.len()));
-            let at = live[choice];
-            gates[at].0.store(true, Ordering::SeqCst);
-            let actor = actors[at].as_mut().unwrap();
-            if actor
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-                .is_ready()
-            {
-                actors[at] = None;
-            }
-            if !self.moved.swap(false, Ordering::SeqCst) {
-                continue;
-            }
-            let (who, verb) = self.actors[at];
-            let before = std::mem::take(&mut holders);
-            let after = self.holders();
-            for (name, owner) in &before {
-                let kept = after.get(name) == Some(owner) || owner == who;
-                assert!(
-                    kept,
-                    "{verb:?} of {who} took {name} from {owner} in {order:?}"
-                );
-            }
-        }
+        });
         self.judge(&ended.lock().unwrap(), order);
         choices
     }
 
     /// Whoever was told that it holds an issue holds it, and nobody else was told so.
-    fn judge(&self, ended: &[(usize, Ended)], order: &[usize]) {
+    pub(super) fn judge(&self, ended: &[(usize, Ended)], order: &[usize]) {
         let holders = self.holders();
         let told: Vec<(&str, u64)> = ended
             .iter()
@@ -237,18 +246,8 @@ impl Stage {
         );
     }
 
-    /// Every order of the requests; answers how many there were.
     fn every_order(&self) -> usize {
-        let mut order: Vec<usize> = Vec::new();
-        let mut count = 0;
-        loop {
-            let choices = self.run(&order);
-            count += 1;
-            let next = choices.iter().rposition(|(choice, of)| choice + 1 < *of);
-            let Some(next) = next else { return count };
-            order = choices[..=next].iter().map(|(choice, _)| *choice).collect();
-            order[next] += 1;
-        }
+        every_order(|order| self.run(order))
     }
 }
 
@@ -257,18 +256,6 @@ fn planted(hub: &Hub, owner: &str) -> String {
     let message =
         json!({ "v": 1, "issue": 1, "owner": owner, "ttlMin": 30, "claim": "c-old", "epoch": 1 });
     hub.plant("issue-1", &message, 40)
-}
-
-/// The answer of a port that never waits.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    match future
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => panic!("the port waits for something"),
-    }
 }
 
 /// Both ways to move refs.

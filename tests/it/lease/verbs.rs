@@ -360,3 +360,38 @@ fn where_graphql_may_not_move_refs_a_release_leaves_a_grave_that_a_claim_replace
         );
     }
 }
+
+#[test]
+fn a_name_that_no_line_can_show_is_none_and_others_names_are_shown_harmlessly() {
+    let hub = Hub::new();
+    for (name, wrong) in [
+        ("a\nb".to_owned(), "control character"),
+        ("a\u{1b}[2Jb".to_owned(), "control character"),
+        ("x".repeat(201), "longer than 200 bytes"),
+    ] {
+        let (status, out, err) = Hub::said(hub.ours(&name, &["claim", "7"]));
+        assert_eq!((status, out.as_str()), (3, ""), "{err}");
+        assert!(err.contains(wrong) && err.len() < 400, "{err}");
+    }
+    assert_eq!(hub.oid("issue-7"), None);
+    // As a file with CRLF lines exports it.
+    assert_eq!(Hub::said(hub.ours("a\r", &["claim", "8"])).0, 0);
+    assert_eq!(hub.owner(8).as_deref(), Some("a"));
+    let evil = format!("eve\n#7 free\r\n\u{1b}[2J{}", "y".repeat(5000));
+    hub.plant_of(7, &evil, 5);
+    for words in [
+        &["claim", "7"][..],
+        &["release", "7"],
+        &["status"],
+        &["guard-push", "issue-7"],
+    ] {
+        let (_, out, err) = Hub::said(hub.ours("a", words));
+        let all = out + &err;
+        assert!(all.contains("eve"), "{words:?}: {all}");
+        assert!(
+            !all.contains(['\u{1b}', '\r']) && !all.contains("\n#7 free"),
+            "{all}"
+        );
+        assert!(all.len() < 1500, "{words:?}: {}", all.len());
+    }
+}
