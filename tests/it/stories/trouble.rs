@@ -98,6 +98,53 @@ fn a_run_that_cannot_be_started_blocks_after_some_tries() {
     world.expect_done(issue);
 }
 
+/// The first work of an agent meets this fault, a person resumes when it is mended, and no second run is paid.
+fn is_not_paid_twice(struck: LocalOp, reason: BlockedReason) {
+    let refused = move |_, op| (op == struck).then_some(LocalFault::Refuse);
+    let world = World::failing(FaultPoints::ask(refused), |_| {});
+    let issue = world.opens_issue("Sell apples");
+    hours_go_by(&world);
+    assert_eq!(world.blocked(issue), Some(reason));
+    world.reads(issue, &reason.code());
+    let paid = world.agent.runs(RunKind::Implement);
+    assert_eq!(paid, 1);
+    // The cause is still there.
+    resume(&world, issue);
+    hours_go_by(&world);
+    assert_eq!(world.blocked(issue), Some(reason));
+    world.points.stop();
+    resume(&world, issue);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), paid);
+}
+
+#[test]
+fn a_commit_that_failed_is_repeated_and_not_the_run_before_it() {
+    is_not_paid_twice(LocalOp::Commit, BlockedReason::CommitFailed);
+}
+
+#[test]
+fn a_full_disk_is_waited_for_and_told_before_anything_is_paid() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    world
+        .a()
+        .home
+        .fill_disk(Some("the disk of `/home` is full"));
+    hours_go_by(&world);
+    assert_eq!(world.a().why(issue), "local_trouble");
+    assert_eq!(world.a().home.runs_started(), 0);
+    assert_eq!(world.leases(), Vec::<String>::new());
+    let number = ghswarm::model::ids::IssueNumber(issue);
+    let explained = world.wait(world.a().engine().explain(number, &Order::default()));
+    let why = explained.unwrap().decision.why().to_string();
+    assert!(why.contains("the disk of `/home` is full"), "{why}");
+    world.a().home.fill_disk(None);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+}
+
 #[test]
 fn a_wait_after_failures_is_the_guard_that_stops_and_only_a_person_skips_it() {
     let world = World::new();
