@@ -9,6 +9,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::environment::Env;
 use super::error::CommandError;
+use crate::adapters::clock::SystemClock;
+use crate::model::ids::Timestamp;
+use crate::ports::clock::Clock as _;
 
 /// May standard output, and may standard error be coloured?
 static COLOUR: OnceLock<(bool, bool)> = OnceLock::new();
@@ -38,6 +41,20 @@ impl Paint {
             Self::Hint => "36",
         }
     }
+}
+
+/// A time as people read it: the day is said where it is not today.
+pub fn moment(at: Timestamp) -> String {
+    moment_seen(at, SystemClock.now())
+}
+
+fn moment_seen(at: Timestamp, now: Timestamp) -> String {
+    let format = if at.date_naive() == now.date_naive() {
+        "%H:%M:%S UTC"
+    } else {
+        "%Y-%m-%d %H:%M:%S UTC"
+    };
+    at.format(format).to_string()
 }
 
 /// The text for standard output, coloured where that is a terminal.
@@ -130,4 +147,18 @@ pub fn start(verbose: u8, env: &Env) {
         .with_ansi(on_error)
         .with_target(false)
         .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_another_day_is_told_with_its_day() {
+        let at: Timestamp = "2026-11-30T23:59:58Z".parse().unwrap();
+        let today = "2026-11-30T00:00:00Z".parse().unwrap();
+        let before = "2026-11-29T23:59:59Z".parse().unwrap();
+        assert_eq!(moment_seen(at, today), "23:59:58 UTC");
+        assert_eq!(moment_seen(at, before), "2026-11-30 23:59:58 UTC");
+    }
 }

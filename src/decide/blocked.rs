@@ -106,7 +106,7 @@ fn resumed_state(view: &View<'_>) -> IssueState {
 
 /// Is what the open run did good, and only something after it went wrong? Then that is tried again: another
 /// run would be paid for the same work.
-fn still_wanted(view: &View<'_>, blocked: BlockedReason) -> bool {
+pub(super) fn still_wanted(view: &View<'_>, blocked: BlockedReason) -> bool {
     let after_it = matches!(
         blocked,
         BlockedReason::CommitFailed

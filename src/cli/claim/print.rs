@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::output;
-use super::super::remedy;
 use super::super::wiring::Opened;
+use crate::comments::freeing;
 use crate::engine::claims::{
     ClaimOutcome, Claimed, DryRun, HandStanding, Refused, ReleaseOutcome, Swept, SweptHow, Verdict,
 };
@@ -101,7 +101,7 @@ fn lost(opened: &Opened, refused: &Refused) {
     output::say(&format!("#{issue} not claimed: {}", refused.why));
     let Some(holding) = &refused.holding else {
         let labels = &opened.engine.policy.labels;
-        if let Some(frees) = remedy::frees(&refused.why, issue, labels) {
+        if let Some(frees) = freeing::frees(&refused.why, issue, labels) {
             output::say(&format!("  to free it: {frees}"));
         }
         return;
@@ -238,7 +238,7 @@ pub(super) fn standing(opened: &Opened, standing: &HandStanding) {
     let nobody = standing.holding.is_none();
     let labels = &opened.engine.policy.labels;
     let frees = standing.why.as_ref().filter(|_| nobody);
-    if let Some(frees) = frees.and_then(|why| remedy::frees(why, issue, labels)) {
+    if let Some(frees) = frees.and_then(|why| freeing::frees(why, issue, labels)) {
         output::say(&format!("  to free it: {frees}"));
     }
 }

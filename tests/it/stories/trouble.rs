@@ -98,30 +98,66 @@ fn a_run_that_cannot_be_started_blocks_after_some_tries() {
     world.expect_done(issue);
 }
 
-/// The first work of an agent meets this fault, a person resumes when it is mended, and no second run is paid.
-fn is_not_paid_twice(struck: LocalOp, reason: BlockedReason) {
-    let refused = move |_, op| (op == struck).then_some(LocalFault::Refuse);
-    let world = World::failing(FaultPoints::ask(refused), |_| {});
+/// A person resumes twice, the second time after `mend`: the paid run is used.
+fn is_not_paid_twice(world: &World, reason: BlockedReason, mend: impl FnOnce(&World)) {
+    let left = Performance::success().file("apples.txt", "sold\n");
+    world.agent.does(RunKind::Implement, 1, left);
     let issue = world.opens_issue("Sell apples");
-    hours_go_by(&world);
+    hours_go_by(world);
     assert_eq!(world.blocked(issue), Some(reason));
     world.reads(issue, &reason.code());
-    let paid = world.agent.runs(RunKind::Implement);
-    assert_eq!(paid, 1);
-    // The cause is still there.
-    resume(&world, issue);
-    hours_go_by(&world);
-    assert_eq!(world.blocked(issue), Some(reason));
-    world.points.stop();
-    resume(&world, issue);
+    resume(world, issue);
+    hours_go_by(world);
+    assert_eq!(
+        world.blocked(issue),
+        Some(reason),
+        "the cause is still there"
+    );
+    world.reads(issue, &reason.code());
+    mend(world);
+    resume(world, issue);
     world.ci_is_green().settle();
     world.expect_done(issue);
-    assert_eq!(world.agent.runs(RunKind::Implement), paid);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
 }
 
 #[test]
 fn a_commit_that_failed_is_repeated_and_not_the_run_before_it() {
-    is_not_paid_twice(LocalOp::Commit, BlockedReason::CommitFailed);
+    let refused = |_, op| (op == LocalOp::Commit).then_some(LocalFault::Refuse);
+    let world = World::failing(FaultPoints::ask(refused), |_| {});
+    is_not_paid_twice(&world, BlockedReason::CommitFailed, |world| {
+        world.points.stop()
+    });
+}
+
+#[test]
+fn work_that_could_not_be_saved_is_saved_and_not_done_again() {
+    let world = World::new();
+    world
+        .a()
+        .home
+        .refuse_pushes(Some("no refs of that name here"));
+    is_not_paid_twice(&world, BlockedReason::PushRefused, |world| {
+        world.a().home.refuse_pushes(None);
+    });
+}
+
+#[test]
+fn a_sleeper_that_only_a_person_wakes_is_told_again_with_what_frees_it() {
+    let world = World::new();
+    let issue = world.opens("ann", "Sell apples", "No spec.");
+    world.settle();
+    world.minutes(1);
+    world.settle();
+    let report = world.cycle(&world.a());
+    assert_eq!(report.issues, [], "it sleeps");
+    let [stuck] = report.stuck.as_slice() else {
+        panic!("{report:?}");
+    };
+    assert_eq!((stuck.issue.0, stuck.outcome), (issue, "blocked"));
+    assert!(stuck.why.contains("GHSWARM_VERIFY"), "{stuck:?}");
+    assert!(stuck.frees.is_some() && report.settled(), "{stuck:?}");
+    world.reads(issue, "spec_missing");
 }
 
 #[test]
