@@ -400,7 +400,7 @@ fn each_field_case_has_its_test() {
 /// An index lags behind: who won a claim a moment ago is not in it yet.
 #[test]
 fn nothing_is_asked_of_a_search_index() {
-    let asks = Regex::new(r#"/search/|\bsearch\s*\(\s*(type|query|first|\$)"#).unwrap();
+    let asks = Regex::new(r"/search/|\bsearch\s*\(\s*(type|query|first|\$)").unwrap();
     let mut found = Vec::new();
     let wanted = |path: &Path| asks.is_match(&fs::read_to_string(path).unwrap_or_default());
     files_under(&root().join("src"), &wanted, &mut found);

@@ -58,8 +58,10 @@ impl Memory for FileMemory {
             files::make_folder(&self.folder).and_then(|()| files::replace(&path, text.as_bytes()));
         let mut unsaved = self.unsaved();
         if let Err(error) = saved {
-            tracing::warn!(path = %path.display(), %error, "cannot write a cached file");
-            unsaved.insert(name.to_owned(), text.to_owned());
+            // Once: it is tried again all the time.
+            if unsaved.insert(name.to_owned(), text.to_owned()).is_none() {
+                tracing::warn!(path = %path.display(), %error, "cannot write a cached file");
+            }
         } else {
             unsaved.remove(name);
         }

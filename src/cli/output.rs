@@ -1,5 +1,4 @@
 //! Printing: data on standard output, all else on standard error. Colour only where a person looks.
-#![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
@@ -105,9 +104,10 @@ pub fn json<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A line for people.
+/// A line for people. A disk that is full under a log must not end what works.
 pub fn say(line: &str) {
-    eprintln!("{line}");
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{line}");
 }
 
 /// An error with its causes, its places and its hints.
@@ -115,17 +115,17 @@ pub fn complain(error: &CommandError) {
     if error.is_told() {
         return;
     }
-    eprintln!("{} {error}", paint_error(Paint::Bad, "error:"));
+    say(&format!("{} {error}", paint_error(Paint::Bad, "error:")));
     let mut cause = error.source();
     while let Some(inner) = cause {
-        eprintln!("  caused by: {inner}");
+        say(&format!("  caused by: {inner}"));
         cause = inner.source();
     }
     for line in error.details() {
-        eprintln!("{line}");
+        say(line);
     }
     for hint in error.hints() {
-        eprintln!("{} {hint}", paint_error(Paint::Hint, "hint:"));
+        say(&format!("{} {hint}", paint_error(Paint::Hint, "hint:")));
     }
 }
 
@@ -146,6 +146,8 @@ pub fn start(verbose: u8, env: &Env) {
         .with_writer(std::io::stderr)
         .with_ansi(on_error)
         .with_target(false)
+        // What is said about a line that could not be written would not be written either.
+        .log_internal_errors(false)
         .try_init();
 }
 

@@ -64,12 +64,10 @@ pub fn find_config(env: &Env, flag: Option<&Path>) -> Result<PathBuf, CommandErr
 /// The file's text.
 pub fn read_config(file: &Path) -> Result<String, CommandError> {
     std::fs::read_to_string(file).map_err(|error| {
-        let hint = match error.kind() {
-            std::io::ErrorKind::InvalidData => "save the file as UTF-8",
-            std::io::ErrorKind::PermissionDenied => {
-                "let your user read it, or name another file: --config PATH"
-            }
-            _ => "name a file: --config PATH",
+        let hint = if error.kind() == std::io::ErrorKind::InvalidData {
+            "save the file as UTF-8"
+        } else {
+            "let your user read it, or name another file: --config PATH"
         };
         let what = format!(
             "cannot read the configuration `{}`: {error}",

@@ -327,6 +327,8 @@ fn wait_word(why: &Why) -> &'static str {
         "blocked"
     } else if matches!(why, Why::RunGoing { .. }) {
         "running"
+    } else if matches!(why, Why::LocalTrouble { .. }) {
+        "trouble"
     } else {
         "waiting"
     }

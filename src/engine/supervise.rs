@@ -92,14 +92,14 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
     }
     tokio::select! {
         biased;
-        () = collected(parts, &keeper) => {}
+        () = collected(parts, &keeper, &tally) => {}
         never = keeper.keep(IfMissing::LetGo) => match never {},
     }
     Ok(exit)
 }
 
 /// Waits until the result is taken over, or nobody can want the lease any more.
-async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>) {
+async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>, tally: &Tally<'_>) {
     let until = parts.clock.boot_time() + COLLECT_WAIT_MAX;
     while keeper.has_lease() && parts.clock.boot_time() < until {
         let asked = parts.processes.asked();
@@ -107,6 +107,7 @@ async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>) {
             Standing::Lost(_) | Standing::Released => true,
             Standing::Good | Standing::Late => false,
         };
+        tally.settle();
         if asked.collected || asked.stop || over {
             return;
         }

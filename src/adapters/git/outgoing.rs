@@ -32,16 +32,16 @@ pub(super) async fn outgoing(
         Some(Ok(commits)) => commits,
         Some(Err(_)) | None => with_cli(runner, &call, at, secrets).await?,
     };
-    let named = new_names(runner, &call, at, (&commits, secrets)).await?;
+    let in_names = new_names(runner, &call, at, (&commits, secrets)).await?;
     for commit in &mut commits {
         let message = (1, commit.message.as_bytes());
         let message = secrets_in(secrets, || SecretPlace::Message, message);
         commit.secrets.extend(message);
-        let names = commit
+        let of_names = commit
             .changes
             .iter()
-            .filter_map(|change| named.get(&change.path));
-        commit.secrets.extend(names.flatten().cloned());
+            .filter_map(|change| in_names.get(&change.path));
+        commit.secrets.extend(of_names.flatten().cloned());
         commit.secrets.sort();
         commit.secrets.dedup();
         commit.secrets.truncate(SECRETS_NAMED_MAX);

@@ -269,11 +269,14 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 
 /// A write that failed. What a person mends by making room is waited for, the rest is refused.
 pub(super) fn unwritten(what: impl Into<String>, error: &io::Error) -> PortError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            PortError::unavailable(what, format!("the disk is full: {error}"), None)
-        }
-        _ => local(what, error),
+    let full = matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    );
+    if full {
+        PortError::unavailable(what, format!("the disk is full: {error}"), None)
+    } else {
+        local(what, error)
     }
 }
 

@@ -82,7 +82,7 @@ impl RepoEngine {
         github.add_assignee(&proof, number.0, operator).await?;
         Ok(Performed::noted(seen, |look| {
             let opened = Opened { number, url, head };
-            look.prs.push(opened.as_seen(&pr, seen));
+            look.prs.push(opened.into_seen(&pr, seen));
         }))
     }
 
@@ -182,7 +182,7 @@ struct Opened {
 impl Opened {
     /// As the next look will show it, without what only time tells: no check has begun, and whether it merges
     /// is not known. So nothing can be decided of it but to wait.
-    fn as_seen(self, asked: &NewPr, seen: &Snapshot) -> PullRequest {
+    fn into_seen(self, asked: &NewPr, seen: &Snapshot) -> PullRequest {
         PullRequest {
             number: self.number,
             node_id: String::new(),

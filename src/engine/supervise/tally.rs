@@ -145,10 +145,12 @@ impl<'a> Tally<'a> {
         kept
     }
 
-    /// Keeps at the end what could not be kept before.
-    pub(super) fn settle(&self) -> PortResult<()> {
+    /// Keeps what could not be kept before.
+    pub(super) fn settle(&self) {
         let owed = self.book().owed;
-        if owed { self.try_to_keep() } else { Ok(()) }
+        if owed && self.try_to_keep().is_ok() {
+            tracing::info!("what the agents said is kept now");
+        }
     }
 }
 

@@ -44,7 +44,7 @@ fn the_demo_ends_done() {
         .iter()
         .filter_map(|one| one["phase"].as_str())
         .collect();
-    let life = [
+    let expected = [
         "start",
         "implement",
         "ai_review",
@@ -53,7 +53,7 @@ fn the_demo_ends_done() {
         "verify_merge",
         "done",
     ];
-    assert_eq!(names, life, "{line}");
+    assert_eq!(names, expected, "{line}");
     let sum: u64 = phases
         .iter()
         .filter_map(|one| one["requests"].as_u64())

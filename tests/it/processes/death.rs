@@ -62,6 +62,22 @@ fn a_living_process_of_the_same_number_without_the_lock_is_no_supervisor() {
 }
 
 #[test]
+fn a_supervisor_whose_own_log_cannot_be_written_writes_its_last_word_all_the_same() {
+    let home = Home::new();
+    let mut spec = home.spec(&[""]);
+    let folder = home.runs.run_folder(&spec.key);
+    fs::create_dir_all(&folder).unwrap();
+    // Every write to it fails, as on a full disk.
+    std::os::unix::fs::symlink("/dev/full", folder.join("supervisor.log")).unwrap();
+    // Without the room there is something to complain about.
+    let room = folder.join("exit.json.room");
+    spec.commands[0].shell = format!("rm {}; echo worked", room.display());
+    let (facts, exit) = home.run(&spec);
+    assert!(exit.success(), "{exit:?}");
+    assert!(facts.tail.contains("worked"), "{}", facts.tail);
+}
+
+#[test]
 fn the_next_run_of_the_issue_sweeps_first() {
     let home = Home::new();
     let mut spec = home.spec(&[AGENT]);

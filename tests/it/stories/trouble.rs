@@ -126,7 +126,7 @@ fn a_commit_that_failed_is_repeated_and_not_the_run_before_it() {
     let refused = |_, op| (op == LocalOp::Commit).then_some(LocalFault::Refuse);
     let world = World::failing(FaultPoints::ask(refused), |_| {});
     is_not_paid_twice(&world, BlockedReason::CommitFailed, |world| {
-        world.points.stop()
+        world.points.stop();
     });
 }
 
@@ -170,6 +170,8 @@ fn a_full_disk_is_waited_for_and_told_before_anything_is_paid() {
         .fill_disk(Some("the disk of `/home` is full"));
     hours_go_by(&world);
     assert_eq!(world.a().why(issue), "local_trouble");
+    let report = world.cycle(&world.a());
+    assert_eq!(report.issues[0].outcome, "trouble", "`cycle` ends with 4");
     assert_eq!(world.a().home.runs_started(), 0);
     assert_eq!(world.leases(), Vec::<String>::new());
     let number = ghswarm::model::ids::IssueNumber(issue);
