@@ -99,6 +99,10 @@ fn an_issue_without_a_title_is_said_and_leaves_nothing_behind() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it starts the program as a user does"
+)]
 fn an_error_that_cannot_be_printed_keeps_its_exit_status() {
     // Every write to it fails, as to a log on a full disk.
     let full = std::fs::File::options()
