@@ -20,6 +20,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ghswarm::decide::{Order, decide};
 use ghswarm::model::body::{BodyChange, parse, rewrite};
 use ghswarm::model::ids::IssueNumber;
+use ghswarm::model::secrets::Secrets;
 use ghswarm::model::state::IssueState;
 
 use world::{World, body};
@@ -129,6 +130,23 @@ fn claude_hook(c: &mut Criterion) {
     group.finish();
 }
 
+/// What goes into a log is searched for secrets as it comes, with a dozen values and all shapes.
+fn logs(c: &mut Criterion) {
+    let values = (0..12).map(|n| format!("secret-value-number-{n}-abcdef"));
+    let secrets = Secrets::new(values);
+    let line = "compiling widget v0.1.0 (https://example.com/crates/widget), task-list done\n";
+    let piece = line.repeat(64 * 1024 / line.len());
+    let token = format!("ghp_{} {piece}", "a1B2".repeat(9));
+    let mut group = c.benchmark_group("logs");
+    group.bench_function("64 KiB without a secret", |b| {
+        b.iter(|| secrets.redact_bytes(black_box(piece.as_bytes())));
+    });
+    group.bench_function("64 KiB with a token", |b| {
+        b.iter(|| secrets.redact_bytes(black_box(token.as_bytes())));
+    });
+    group.finish();
+}
+
 /// A mutex stands in front of short commands: it is to cost at most 1.5 times what `flock` does.
 fn processes(c: &mut Criterion) {
     let locks = tempfile::tempdir().unwrap();
@@ -187,6 +205,7 @@ criterion_group!(
     decisions,
     cycles,
     start_up,
+    logs,
     processes,
     claude_hook
 );

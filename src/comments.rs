@@ -1,8 +1,9 @@
-//! Every text that is posted to GitHub, one function each. Pure: values in, Markdown out.
+//! Every text that is posted to GitHub, one function each, and what frees an issue. Pure: values in, words out.
 //!
 //! What others wrote is neutralised before it is quoted; `model::secrets::Secrets` goes over everything last.
 
 pub mod by_hand;
+pub mod freeing;
 
 #[cfg(test)]
 mod tests;

@@ -41,7 +41,7 @@ impl Watch for Lines {
 pub fn line(report: &IssueReport) -> String {
     let phase = report.phase.map_or("", crate::model::phase::Phase::name);
     let next = report.until.map_or_else(String::new, |until| {
-        format!(", next look {}", until.format("%H:%M:%S UTC"))
+        format!(", next look {}", output::moment(until))
     });
     let (issue, outcome, why) = (report.issue, report.outcome, &report.why);
     let said = said(outcome, why);
@@ -145,7 +145,30 @@ pub async fn cycle(
     if options.json {
         output::json(&reports)?;
     }
+    for line in left_to_people(&reports, options.wait) {
+        output::say(&line);
+    }
     verdict(&reports)
+}
+
+/// What does not go on without a person, and how it would. Of what is not blocked only `--wait` speaks, since
+/// it ends for that: a cycle a minute would say it again and again.
+fn left_to_people(reports: &[CycleReport], waited: bool) -> Vec<String> {
+    let all = reports
+        .iter()
+        .flat_map(|report| report.issues.iter().chain(&report.stuck));
+    let left = all.filter(|one| one.outcome == "blocked" || (waited && one.needs_people()));
+    let mut lines: Vec<String> = left.flat_map(with_what_frees).collect();
+    if !lines.is_empty() {
+        lines.insert(0, "nothing more goes on without a person:".to_owned());
+    }
+    lines
+}
+
+fn with_what_frees(report: &IssueReport) -> [String; 2] {
+    let explain = || format!("see what stops it: ghswarm explain {}", report.issue);
+    let frees = report.frees.clone().unwrap_or_else(explain);
+    [line(report), format!("  to free it: {frees}")]
 }
 
 /// Cycles until nothing but people can change anything.
@@ -282,6 +305,7 @@ fn verdict(reports: &[CycleReport]) -> Result<ExitCode, CommandError> {
     let blocked = |report: &CycleReport| {
         report.issues.iter().any(|issue| issue.outcome == "blocked")
             || report.asleep.iter().any(|(_, why)| why == "blocked")
+            || report.stuck.iter().any(|issue| issue.outcome == "blocked")
     };
     Ok(ExitCode::from(u8::from(reports.iter().any(blocked))))
 }

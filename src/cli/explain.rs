@@ -9,9 +9,10 @@ use super::cycle::said;
 use super::environment::Env;
 use super::error::CommandError;
 use super::output::{self, Paint, data, paint};
+use super::select;
 use super::standing::Standing;
 use super::wiring::refused_issue;
-use super::{remedy, select};
+use crate::comments::freeing;
 use crate::config::RepoConfig;
 use crate::decide::{GuardReport, Order};
 use crate::engine::Explained;
@@ -81,7 +82,7 @@ fn head(standing: &Standing, config: &RepoConfig) {
     let lease = match (&standing.holder, standing.lease_until) {
         (Some(holder), Some(until)) => format!(
             "held by {holder}, until {} unless renewed",
-            until.format("%H:%M:%S UTC")
+            output::moment(until)
         ),
         (Some(holder), None) => format!("held by {holder}"),
         (None, _) => "free".to_owned(),
@@ -115,7 +116,7 @@ fn guards(explained: &Explained) {
 
 fn verdict(standing: &Standing, explained: &Explained) {
     let until = standing.until.map_or_else(String::new, |until| {
-        format!(", next look {}", until.format("%H:%M:%S UTC"))
+        format!(", next look {}", output::moment(until))
     });
     let what = match standing.next {
         Some(effect) => format!("ready: {effect} ({})", standing.why),
@@ -138,6 +139,6 @@ fn frees(standing: &Standing, explained: &Explained) -> Option<String> {
     let stops = explained.guards.iter().find_map(|r| r.stops.as_ref());
     let names = &standing.label_names;
     stops
-        .and_then(|why| remedy::frees(why, standing.issue, names))
+        .and_then(|why| freeing::frees(why, standing.issue, names))
         .or_else(|| standing.frees.clone())
 }

@@ -195,7 +195,7 @@ fn in_words(status: &RunStatus) -> String {
         RunStatus::Reserved => "not started".to_owned(),
         RunStatus::Running { since, frozen } => {
             let how = if *frozen { "paused" } else { "running" };
-            format!("{how} since {}", since.format("%H:%M:%S UTC"))
+            format!("{how} since {}", super::output::moment(*since))
         }
         RunStatus::Ended(exit) if exit.success() => "succeeded".to_owned(),
         RunStatus::Ended(exit) => match (exit.code, exit.signal) {

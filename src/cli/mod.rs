@@ -21,7 +21,6 @@ mod logs;
 mod manual;
 mod mutex;
 mod output;
-mod remedy;
 mod resume;
 mod run;
 mod select;

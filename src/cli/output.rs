@@ -1,5 +1,4 @@
 //! Printing: data on standard output, all else on standard error. Colour only where a person looks.
-#![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
@@ -9,6 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::environment::Env;
 use super::error::CommandError;
+use crate::adapters::clock::SystemClock;
+use crate::model::ids::Timestamp;
+use crate::ports::clock::Clock as _;
 
 /// May standard output, and may standard error be coloured?
 static COLOUR: OnceLock<(bool, bool)> = OnceLock::new();
@@ -38,6 +40,20 @@ impl Paint {
             Self::Hint => "36",
         }
     }
+}
+
+/// A time as people read it: the day is said where it is not today.
+pub fn moment(at: Timestamp) -> String {
+    moment_seen(at, SystemClock.now())
+}
+
+fn moment_seen(at: Timestamp, now: Timestamp) -> String {
+    let format = if at.date_naive() == now.date_naive() {
+        "%H:%M:%S UTC"
+    } else {
+        "%Y-%m-%d %H:%M:%S UTC"
+    };
+    at.format(format).to_string()
 }
 
 /// The text for standard output, coloured where that is a terminal.
@@ -88,9 +104,10 @@ pub fn json<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A line for people.
+/// A line for people. A disk that is full under a log must not end what works.
 pub fn say(line: &str) {
-    eprintln!("{line}");
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{line}");
 }
 
 /// An error with its causes, its places and its hints.
@@ -98,17 +115,17 @@ pub fn complain(error: &CommandError) {
     if error.is_told() {
         return;
     }
-    eprintln!("{} {error}", paint_error(Paint::Bad, "error:"));
+    say(&format!("{} {error}", paint_error(Paint::Bad, "error:")));
     let mut cause = error.source();
     while let Some(inner) = cause {
-        eprintln!("  caused by: {inner}");
+        say(&format!("  caused by: {inner}"));
         cause = inner.source();
     }
     for line in error.details() {
-        eprintln!("{line}");
+        say(line);
     }
     for hint in error.hints() {
-        eprintln!("{} {hint}", paint_error(Paint::Hint, "hint:"));
+        say(&format!("{} {hint}", paint_error(Paint::Hint, "hint:")));
     }
 }
 
@@ -129,5 +146,21 @@ pub fn start(verbose: u8, env: &Env) {
         .with_writer(std::io::stderr)
         .with_ansi(on_error)
         .with_target(false)
+        // What is said about a line that could not be written would not be written either.
+        .log_internal_errors(false)
         .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_another_day_is_told_with_its_day() {
+        let at: Timestamp = "2026-11-30T23:59:58Z".parse().unwrap();
+        let today = "2026-11-30T00:00:00Z".parse().unwrap();
+        let before = "2026-11-29T23:59:59Z".parse().unwrap();
+        assert_eq!(moment_seen(at, today), "23:59:58 UTC");
+        assert_eq!(moment_seen(at, before), "2026-11-30 23:59:58 UTC");
+    }
 }

@@ -6,8 +6,9 @@ use super::args::{Args, ResumeOptions};
 use super::environment::Env;
 use super::error::{CommandError, Kind};
 use super::run::finish;
+use super::select;
 use super::wiring::refused;
-use super::{remedy, select};
+use crate::comments::freeing;
 use crate::decide::view::View;
 use crate::decide::{Decision, Order, Why};
 use crate::engine::step::HowFar;
@@ -99,7 +100,7 @@ fn helps(
         let spent = *reason == BlockedReason::BudgetExhausted && options.more_runs == 0;
         if itself || spent {
             let error = wrong(format!("resuming issue #{issue} would not help: {why}"));
-            let frees = remedy::frees(why, issue, &engine.policy.labels);
+            let frees = freeing::frees(why, issue, &engine.policy.labels);
             return Err(frees.into_iter().fold(error, CommandError::hint));
         }
     }

@@ -116,7 +116,7 @@ fn rests(issue: IssueNumber, until: Timestamp, trouble: &Remembered) -> CommandE
         0 | 1 => String::new(),
         times => format!(" {times} times in a row"),
     };
-    let until = until.format("%H:%M:%S UTC");
+    let until = output::moment(until);
     CommandError::outside(
         format!("issue #{issue} failed{times}, so it is left alone until {until}"),
         trouble.text.clone(),

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::remedy;
+use super::output;
+use crate::comments::freeing;
 use crate::decide::view::{ClaimView, View};
 use crate::decide::{Decision, Why};
 use crate::engine::{Explained, Remembered, RepoEngine};
@@ -101,7 +102,7 @@ impl Standing {
             why: redact(why.to_string()),
             next,
             until,
-            frees: remedy::frees(why, view.issue.number, &engine.policy.labels),
+            frees: freeing::frees(why, view.issue.number, &engine.policy.labels),
             attempt: view.state.attempt,
             failed_tries: view.state.iteration,
             agent_runs: view.state.total_agent_runs,
@@ -159,7 +160,7 @@ impl Standing {
 
 fn in_words(trouble: &Remembered) -> String {
     let next = trouble.until.map_or_else(String::new, |until| {
-        format!(", next try {}", until.format("%H:%M:%S UTC"))
+        format!(", next try {}", output::moment(until))
     });
     format!("{} ({} times{next})", trouble.text, trouble.times)
 }

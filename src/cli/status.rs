@@ -108,9 +108,7 @@ async fn look(
 }
 
 fn cells(row: &Standing) -> [String; 10] {
-    let next = row
-        .until
-        .map(|until| until.format("%H:%M:%S UTC").to_string());
+    let next = row.until.map(output::moment);
     let why = match (row.next, &row.trouble) {
         (Some(effect), Some(trouble)) => format!("next: {effect}; failed: {trouble}"),
         (Some(effect), None) => format!("next: {effect}"),

@@ -1,7 +1,7 @@
 //! `ghswarm supervise FOLDER`: the hidden command that a run's supervisor is, and `ghswarm supervise
 //! --exec PID SHELL`, which each command of a run begins as. Nobody types either.
 
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,12 +26,9 @@ pub type Connected = (Option<Arc<dyn GitHub>>, Vec<String>);
 pub type Connect = dyn Fn(&[u8]) -> anyhow::Result<Connected>;
 
 /// Prints why there is no supervisor; the starter quotes the last line.
-#[expect(
-    clippy::print_stderr,
-    reason = "standard error is the folder's supervisor.log"
-)]
 pub fn complain(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    // Standard error is the folder's `supervisor.log`, and may be on a full disk.
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
 }
 
 /// The whole command; `arguments` are those after `supervise`. Errors go to the run folder's
@@ -51,6 +48,8 @@ fn supervise_folder(folder: &Path, connect: &Connect) -> anyhow::Result<()> {
     // A second subscriber is none: the command line may have set one up.
     let _ = tracing_subscriber::fmt()
         .with_ansi(false)
+        // A line that a full disk does not take would be complained about on the same disk, which ends us.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr)
         .try_init();
     become_supervisor().context("cannot leave the starter's session")?;

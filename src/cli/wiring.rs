@@ -64,13 +64,16 @@ pub fn find_config(env: &Env, flag: Option<&Path>) -> Result<PathBuf, CommandErr
 /// The file's text.
 pub fn read_config(file: &Path) -> Result<String, CommandError> {
     std::fs::read_to_string(file).map_err(|error| {
-        CommandError::new(
-            Kind::Config,
-            format!(
-                "cannot read the configuration `{}`: {error}",
-                file.display()
-            ),
-        )
+        let hint = if error.kind() == std::io::ErrorKind::InvalidData {
+            "save the file as UTF-8"
+        } else {
+            "let your user read it, or name another file: --config PATH"
+        };
+        let what = format!(
+            "cannot read the configuration `{}`: {error}",
+            file.display()
+        );
+        CommandError::new(Kind::Config, what).hint(hint)
     })
 }
 
@@ -86,10 +89,7 @@ fn wrong(file: &Path, problems: &config::ConfigProblems) -> CommandError {
         .iter()
         .fold(CommandError::new(Kind::Config, what), |error, problem| {
             let error = error.detail(problem.to_string());
-            match &problem.hint {
-                Some(hint) => error.detail(format!("  hint: {hint}")),
-                None => error,
-            }
+            error.detail(format!("  hint: {}", problem.hint))
         })
 }
 
@@ -256,7 +256,7 @@ pub fn refused_issue(error: &PortError, alias: &str, issue: IssueNumber) -> Comm
 /// The same for a command that was to do more than look.
 pub fn refusal(error: &PortError, what: String) -> CommandError {
     if let Some(at) = error.retry_at() {
-        let at = at.format("%H:%M:%S UTC");
+        let at = super::output::moment(at);
         return CommandError::outside(what, error.clone())
             .hint(format!(
                 "GitHub asks for a pause: run the command again after {at}; `loop` and `cycle --wait` go on by themselves"

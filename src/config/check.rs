@@ -1,23 +1,22 @@
 //! Holds a tree against the table of keys: unknown keys, wrong kinds, keys whose feature is not
 //! there. It changes nothing and finds everything.
 
+use super::hints;
 use super::keys::{Key, Kind, REMOVED, REPOSITORY, Rule, TEST_MARGINS, TOP};
 use super::near::nearest;
-use super::problem::{Fault, Position, Problems};
+use super::problem::{Fault, Position, Problems, Told};
 use super::tree::{Map, Node, Value};
 use super::values::{
-    check_command, check_placeholders, check_text, has_foreign_marks, is_variable, meant_boolean,
-    parse_number, parse_switch, parse_time, parse_whole,
+    check_command, check_placeholders, check_text, is_variable, parse_number, parse_switch,
+    parse_time, parse_whole,
 };
 
 /// Checks a mapping against its keys. `path` is where it stands, for messages.
 pub(super) fn check_map(node: &Node, keys: &[Key], path: &Path<'_>, problems: &mut Problems) {
     let Some(map) = node.map() else {
-        let hint = keys
-            .first()
-            .map(|key| format!("write `{}: …` below it", key.name));
+        let first = keys.first().map_or("KEY", |key| key.name);
         let fault = wrong_kind(&path.name(), "a mapping", node);
-        problems.add(node.at, hint.into_iter().fold(fault, Fault::hint));
+        problems.add(node.at, fault.hint(format!("write `{first}: …` below it")));
         return;
     };
     for (name, at, value) in map.iter() {
@@ -84,7 +83,7 @@ impl<'a> Path<'a> {
 const ECHO_CHARS_MAX: usize = 60;
 
 /// For a value that has a small vocabulary: it may be repeated.
-fn wrong(name: &str, wanted: &str, node: &Node) -> Fault {
+fn wrong(name: &str, wanted: &str, node: &Node) -> Told {
     let shown = node.shown();
     let found = if node.text() == Some("") {
         "empty".to_owned()
@@ -97,7 +96,7 @@ fn wrong(name: &str, wanted: &str, node: &Node) -> Fault {
 }
 
 /// For a value of the wrong kind: it may be a secret that slipped to the wrong place.
-fn wrong_kind(name: &str, wanted: &str, node: &Node) -> Fault {
+fn wrong_kind(name: &str, wanted: &str, node: &Node) -> Told {
     let name = if name.is_empty() {
         "the file".to_owned()
     } else {
@@ -134,8 +133,8 @@ fn check_key(node: &Node, key: &Key, path: &Path<'_>, problems: &mut Problems) {
         | Kind::Approval
         | Kind::EnvClear
         | Kind::Text(_) => {
-            if let Err(fault) = check_scalar(node, key.kind, &name) {
-                problems.add(node.at, fault);
+            if let Err(told) = check_scalar(node, key.kind, &name) {
+                problems.add(node.at, told.hint(hints::scalar(node, key)));
                 return;
             }
         }
@@ -172,52 +171,33 @@ fn check_not_yet(node: &Node, key: &Key, name: &str, problems: &mut Problems) {
     problems.add(node.at, fault.hint("remove it"));
 }
 
-fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Fault> {
-    match kind {
-        Kind::Switch if parse_switch(node).is_none() => {
-            Err(hint_boolean(wrong(name, "`true` or `false`", node), node))
+fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Told> {
+    let wanted = match kind {
+        Kind::Switch if parse_switch(node).is_none() => "`true` or `false`".to_owned(),
+        Kind::Approval if parse_switch(node).is_none() && node.text() != Some("human") => {
+            "`true`, `false` or `human`".to_owned()
         }
-        Kind::Approval if parse_switch(node).is_none() && node.text() != Some("human") => Err(
-            hint_boolean(wrong(name, "`true`, `false` or `human`", node), node),
-        ),
         Kind::EnvClear if parse_switch(node).is_none() => {
-            let wanted = "`true`, `false` or a list of names";
-            Err(hint_boolean(wrong(name, wanted, node), node))
+            "`true`, `false` or a list of names".to_owned()
         }
         Kind::Count(min, max) => match parse_whole(node) {
-            Some(number) if (min..=max).contains(&number) => Ok(()),
-            _ => Err(wrong(
-                name,
-                &format!("a whole number from {min} to {max}"),
-                node,
-            )),
+            Some(number) if (min..=max).contains(&number) => return Ok(()),
+            _ => format!("a whole number from {min} to {max}"),
         },
-        Kind::Number if parse_number(node).is_none() => {
-            Err(wrong(name, "a number of 0 or more", node))
-        }
+        Kind::Number if parse_number(node).is_none() => "a number of 0 or more".to_owned(),
         Kind::Time(min_ms, max_ms) => match parse_time(node) {
-            Some(time) if time.as_millis() < u128::from(min_ms) => {
-                Err(wrong(name, &format!("{min_ms} ms or longer"), node))
-            }
+            Some(time) if time.as_millis() < u128::from(min_ms) => format!("{min_ms} ms or longer"),
             Some(time) if time.as_millis() > u128::from(max_ms) => {
-                let most = in_units(max_ms);
-                Err(wrong(name, &format!("{most} or shorter"), node))
+                format!("{} or shorter", in_units(max_ms))
             }
-            Some(_) => Ok(()),
-            None => Err(wrong(name, "a time", node)
-                .hint("write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`")),
+            Some(_) => return Ok(()),
+            None => "a time".to_owned(),
         },
         Kind::Word(words) if !node.text().is_some_and(|text| words.contains(&text)) => {
             let wanted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-            let fault = wrong(name, &format!("one of {}", wanted.join(", ")), node);
-            let near = node.text().filter(|_| node.variables.is_empty());
-            let near = near.and_then(|text| nearest(text, words.iter().copied()));
-            Err(near
-                .map(|word| format!("did you mean `{word}`?"))
-                .into_iter()
-                .fold(fault, Fault::hint))
+            format!("one of {}", wanted.join(", "))
         }
-        Kind::Text(rule) => check_one_text(node, rule, name),
+        Kind::Text(rule) => return check_one_text(node, rule, name),
         Kind::Switch
         | Kind::Approval
         | Kind::EnvClear
@@ -229,8 +209,9 @@ fn check_scalar(node: &Node, kind: Kind, name: &str) -> Result<(), Fault> {
         | Kind::Section(_)
         | Kind::Optional(_)
         | Kind::Verify(..)
-        | Kind::Named(_) => Ok(()),
-    }
+        | Kind::Named(_) => return Ok(()),
+    };
+    Err(wrong(name, &wanted, node))
 }
 
 /// A limit as it would be written.
@@ -241,60 +222,20 @@ fn in_units(millis: u64) -> String {
     }
 }
 
-fn hint_boolean(fault: Fault, node: &Node) -> Fault {
-    match meant_boolean(node) {
-        Some(flag) => fault.hint(format!("write `{flag}`")),
-        None => fault,
-    }
-}
-
-fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Fault> {
+fn check_one_text(node: &Node, rule: Rule, name: &str) -> Result<(), Told> {
     let Some(text) = node.text() else {
-        let fault = wrong_kind(name, "text", node);
-        let quoted = node
-            .scalar()
-            .map(|scalar| format!("put it in quotes: `\"{scalar}\"`"));
-        return Err(quoted.into_iter().fold(fault, Fault::hint));
+        return Err(wrong_kind(name, "text", node));
     };
-    match check_text(rule, text) {
-        Ok(()) => Ok(()),
-        Err(wanted) => {
-            // What stands behind `=`, or before `@` in an address, is more often than not a secret.
-            let secret = (rule == Rule::Variable && text.contains('='))
-                || (rule == Rule::Url && text.contains('@'));
-            let fault = if secret {
-                Fault::new(format!("`{name}` must be {wanted}"))
-            } else {
-                wrong(name, &wanted, node)
-            };
-            let relative = matches!(rule, Rule::Path | Rule::PathOrOff) && !text.is_empty();
-            Err(if relative {
-                fault.hint("write the path from `/` on")
-            } else if rule == Rule::Glob && has_foreign_marks(text) {
-                fault.hint("write one pattern for each path; `?` stands for any one character")
-            } else if rule == Rule::Slug {
-                fault.hint(slug_meant(text))
-            } else {
-                fault
-            })
+    check_text(rule, text).map_err(|wanted| {
+        // What stands behind `=`, or before `@` in an address, is more often than not a secret.
+        let secret = (rule == Rule::Variable && text.contains('='))
+            || (rule == Rule::Url && text.contains('@'));
+        if secret {
+            Told::new(format!("`{name}` must be {wanted}"))
+        } else {
+            wrong(name, &wanted, node)
         }
-    }
-}
-
-/// What somebody means who writes a whole address, or a name alone.
-fn slug_meant(text: &str) -> String {
-    let bare = text.trim_end_matches('/');
-    let mut parts = bare.strip_suffix(".git").unwrap_or(bare).rsplit(['/', ':']);
-    let (name, owner, more) = (parts.next(), parts.next(), parts.next());
-    let meant = owner
-        .zip(name)
-        .map(|(owner, name)| format!("{owner}/{name}"));
-    match meant.filter(|meant| more.is_some() && check_text(Rule::Slug, meant).is_ok()) {
-        Some(meant) => {
-            format!("write `{meant}`; another server than github.com goes into `github.api_url`")
-        }
-        None => "write it as in its address on GitHub, like `octo/demo`".to_owned(),
-    }
+    })
 }
 
 fn check_texts(node: &Node, rule: Rule, name: &str, problems: &mut Problems) {
@@ -304,13 +245,12 @@ fn check_texts(node: &Node, rule: Rule, name: &str, problems: &mut Problems) {
         let one = node
             .scalar()
             .filter(|one| fits(one) && rule != Rule::Pattern);
-        let hint = one.map(|one| format!("write `[{one}]`"));
-        problems.add(node.at, hint.into_iter().fold(fault, Fault::hint));
+        problems.add(node.at, fault.hint(hints::list(one.as_deref())));
         return;
     };
     for (index, item) in list.iter().enumerate() {
-        if let Err(fault) = check_one_text(item, rule, &format!("{name}[{index}]")) {
-            problems.add(item.at, fault);
+        if let Err(told) = check_one_text(item, rule, &format!("{name}[{index}]")) {
+            problems.add(item.at, told.hint(hints::text(item, rule)));
         }
     }
 }
@@ -324,16 +264,22 @@ fn check_commands(node: &Node, name: &str, problems: &mut Problems) {
         );
     }
     for item in items {
-        let fault = match item.text() {
-            None => Some(wrong_kind(name, "a command line or a list of them", item)),
-            Some(text) => check_command(text)
-                .and_then(|()| check_placeholders(item, text))
-                .err()
-                .map(|fault| Fault {
-                    message: format!("`{name}` {}", fault.message),
-                    ..fault
-                }),
-        };
+        let fault =
+            match item.text() {
+                None => {
+                    let told = wrong_kind(name, "a command line or a list of them", item);
+                    Some(told.hint(
+                        "write the command line as one text, in quotes if it holds `: ` or `#`",
+                    ))
+                }
+                Some(text) => check_command(text)
+                    .and_then(|()| check_placeholders(item, text))
+                    .err()
+                    .map(|fault| Fault {
+                        message: format!("`{name}` {}", fault.message),
+                        ..fault
+                    }),
+            };
         if let Some(fault) = fault {
             problems.add(item.at, fault);
         }
@@ -355,7 +301,7 @@ fn check_variables(node: &Node, name: &str, problems: &mut Problems) {
         if value.scalar().is_none_or(|text| text.contains('\0')) {
             let found = value.kind();
             let fault = Fault::new(format!("`{name}.{variable}` must be text, not {found}"));
-            problems.add(value.at, fault);
+            problems.add(value.at, fault.hint("write one text as its value"));
         }
     }
 }
@@ -423,7 +369,8 @@ fn check_verify(
         if seen.get(text).is_some() {
             problems.add(
                 at.at,
-                Fault::new(format!("the path `{text}` stands twice in `verify`")),
+                Fault::new(format!("the path `{text}` stands twice in `verify`"))
+                    .hint("keep one entry for each path"),
             );
         }
         seen.insert(text, at.at, item.clone());

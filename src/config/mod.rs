@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 mod check;
 mod defaults;
 mod expand;
+mod hints;
 mod keys;
 mod locate;
 mod near;

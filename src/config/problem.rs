@@ -23,7 +23,7 @@ pub struct ConfigProblem {
     /// What is wrong: a lower-case fragment that names the key. Holds no expanded value.
     pub message: String,
     /// The edit that mends it.
-    pub hint: Option<String>,
+    pub hint: String,
 }
 
 impl fmt::Display for ConfigProblem {
@@ -59,20 +59,30 @@ impl std::error::Error for ConfigProblems {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) message: String,
-    pub(super) hint: Option<String>,
+    pub(super) hint: String,
 }
 
+/// What is wrong alone: nobody is told that without what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told(String);
+
 impl Fault {
+    #[expect(clippy::new_ret_no_self, reason = "it is one once it has its hint")]
+    pub(super) fn new(message: impl Into<String>) -> Told {
+        Told::new(message)
+    }
+}
+
+impl Told {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: None,
-        }
+        Self(message.into())
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub(super) fn hint(self, hint: impl Into<String>) -> Fault {
+        Fault {
+            message: self.0,
+            hint: hint.into(),
+        }
     }
 }
 

@@ -54,11 +54,8 @@ fn told(text: &str) -> String {
         .err()
         .map(|problems| problems.0)
         .unwrap_or_default();
-    let lines = problems.iter().map(|problem| match &problem.hint {
-        Some(hint) => format!("{problem}\n  hint: {hint}\n"),
-        None => format!("{problem}\n"),
-    });
-    lines.collect()
+    let line = |problem: &super::ConfigProblem| format!("{problem}\n  hint: {}\n", problem.hint);
+    problems.iter().map(line).collect()
 }
 
 /// Every problem of the text, word for word.

@@ -5,6 +5,7 @@ use crate::model::ids::Timestamp;
 use crate::model::labels::Status;
 use crate::model::phase::Phase;
 use crate::model::pr::PrState;
+use crate::model::run::RunStatus;
 use crate::model::state::{BlockedReason, IssueState};
 use crate::model::trust::TextTrust;
 
@@ -91,7 +92,9 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     if more > 0 {
         state.granted_at = state.spent();
     }
-    state.open_run = None;
+    if !still_wanted(view, blocked) {
+        state.open_run = None;
+    }
     state.last_failure = None;
     state.wait_reason = None;
     start_again(&mut state, blocked, view.now);
@@ -99,6 +102,22 @@ fn resumed_state(view: &View<'_>) -> IssueState {
     // `blocked` in it alone would keep the issue blocked for ever.
     state.next_action.name().clone_into(&mut state.phase);
     state
+}
+
+/// Is what the open run did good, and only something after it went wrong? Then that is tried again: another
+/// run would be paid for the same work.
+pub(super) fn still_wanted(view: &View<'_>, blocked: BlockedReason) -> bool {
+    let after_it = matches!(
+        blocked,
+        BlockedReason::CommitFailed
+            | BlockedReason::PushRefused
+            | BlockedReason::WorktreeFailed
+            | BlockedReason::BodyTooLarge
+    );
+    let run = view.state.open_run.as_ref().and_then(|key| view.run(key));
+    let succeeded =
+        run.is_some_and(|run| matches!(&run.status, RunStatus::Ended(exit) if exit.success()));
+    after_it && succeeded && view.worktree().is_some()
 }
 
 /// Whoever says that a branch goes on to its push answers for what stands in the worktree now: it is verified,

@@ -6,7 +6,7 @@ use crate::model::closing::closings;
 use crate::model::comment::head;
 use crate::model::ids::Sha;
 use crate::model::limits::{PUSHED_FILE_BYTES_MAX, REFUSED_NAMED_MAX, REFUSED_SHOWN_BYTES};
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret, SecretPlace};
 use crate::model::paths::holds_secrets;
 use crate::model::phase::Phase;
 use crate::model::pr::MergeMethod;
@@ -106,12 +106,15 @@ fn refusal_of(view: &View<'_>, change: &OutgoingChange) -> Option<String> {
 fn secrets<'a>(view: &View<'a>) -> Vec<Offence<'a>> {
     let found = view.seen.outgoing.iter().flat_map(|commit| {
         let offence = |secret: &OutgoingSecret| {
-            let place = match &secret.path {
-                Some(path) => format!("`{}`", shown(path)),
-                None => "its message".to_owned(),
+            let line = secret.line;
+            let place = match &secret.place {
+                SecretPlace::File(path) => format!("line {line} of `{}`", shown(path)),
+                SecretPlace::Name(path) => format!("in the name of the file `{}`", shown(path)),
+                SecretPlace::Message => format!("line {line} of its message"),
+                SecretPlace::Header => "in its author or committer".to_owned(),
             };
-            let (at, line, kind) = (commit.sha.short(), secret.line, secret.kind);
-            let what = format!("commit {at} brings along {kind}: line {line} of {place}");
+            let (at, kind) = (commit.sha.short(), secret.kind);
+            let what = format!("commit {at} brings along {kind}: {place}");
             Offence {
                 commit: &commit.sha,
                 what,
@@ -161,7 +164,8 @@ fn way_out_of_secrets(view: &View<'_>, secrets: &[Offence<'_>]) -> Option<String
     let first = secrets.first()?.commit.short();
     Some(format!(
         "A secret that is alive should be replaced where it is valid. In {}: `git reset --soft {first}^`, take it \
-         out of the file, `git add` that, then `git commit` with a message without it. No key of the \
+         out of the file or rename that, `git add` it, then `git commit` with a message, and as somebody \
+         (`git config user.name`), without it. No key of the \
          configuration allows it; a made-up token of a test passes when it is put together from two parts.",
         place(view)
     ))

@@ -142,7 +142,9 @@ impl View<'_> {
             reason.code(),
             state.rev
         ));
-        state.open_run = None;
+        if !super::blocked::still_wanted(self, reason) {
+            state.open_run = None;
+        }
         state.busy_owner = None;
         state.busy_since = None;
     }

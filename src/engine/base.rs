@@ -2,10 +2,13 @@
 //! about a repository, and how the base's tip stands, asked anew each time. Both only where the decision hangs on
 //! them.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::decide::view::View;
 use crate::decide::{Decision, Snapshot, Why, decide};
+use crate::model::checks::CommitChecks;
 use crate::model::ids::{BranchName, Timestamp};
 use crate::model::limits::REPO_FACTS_FOR;
 use crate::model::phase::Phase;
@@ -23,6 +26,15 @@ struct KeptRules {
     at: Timestamp,
     base: BranchName,
     rules: BaseRules,
+}
+
+/// How the base's tip stood a moment ago.
+#[derive(Clone)]
+pub(super) struct Tip {
+    base: BranchName,
+    /// Boot time when it was asked for.
+    asked: Duration,
+    checks: CommitChecks,
 }
 
 impl RepoEngine {
@@ -57,11 +69,38 @@ impl RepoEngine {
         Ok(())
     }
 
+    /// What was just asked before a claim serves under it, too: a lease says nothing about the base.
     async fn ask_about_tip(&self, seen: &mut Snapshot) -> PortResult<()> {
-        if let Some(base) = &seen.base {
-            seen.base_checks = Some(self.world.github.tip_checks(base).await?);
-        }
+        let Some(base) = &seen.base else {
+            return Ok(());
+        };
+        let now = self.world.clock.boot_time();
+        let fresh = self.tip().clone();
+        let fresh = fresh.filter(|tip| tip.base == *base && now < tip.asked + self.fresh_for());
+        let checks = if let Some(tip) = fresh {
+            tip.checks
+        } else {
+            let checks = self.world.github.tip_checks(base).await?;
+            *self.tip() = Some(Tip {
+                base: base.clone(),
+                asked: now,
+                checks: checks.clone(),
+            });
+            checks
+        };
+        seen.base_checks = Some(checks);
         Ok(())
+    }
+
+    fn tip(&self) -> std::sync::MutexGuard<'_, Option<Tip>> {
+        self.tip
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// We moved the base: its tip is another one.
+    pub(super) fn forget_tip(&self) {
+        *self.tip() = None;
     }
 
     async fn base_rules(&self, base: Option<&BranchName>) -> PortResult<Option<BaseRules>> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::comments::freeing;
 use crate::decide::{Order, Why};
 use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::phase::Phase;
@@ -36,6 +37,8 @@ pub struct IssueReport {
     pub why: String,
     /// When it is looked at next, where that is known.
     pub until: Option<Timestamp>,
+    /// What a person can do about it.
+    pub frees: Option<String>,
 }
 
 /// How a cycle went.
@@ -45,6 +48,8 @@ pub struct CycleReport {
     pub issues: Vec<IssueReport>,
     /// Issues that sleep until they change: number and the reason's code.
     pub asleep: Vec<(IssueNumber, String)>,
+    /// Those of them that only a person wakes, with what was said when they fell asleep.
+    pub stuck: Vec<IssueReport>,
     /// When the first of them wakes by itself; without it all of them wait for a change.
     pub wakes: Option<Timestamp>,
     /// What kept the cycle itself from going on.
@@ -63,12 +68,17 @@ impl CycleReport {
 impl IssueReport {
     /// Is it done, blocked or waiting for people?
     pub fn settled(&self) -> bool {
-        matches!(self.outcome, "done" | "blocked") || waits_for_people(&self.code)
+        self.outcome == "done" || self.needs_people()
+    }
+
+    /// Does only a person bring it further?
+    pub fn needs_people(&self) -> bool {
+        self.outcome == "blocked" || waits_for_people(&self.code)
     }
 }
 
 /// Codes of reasons that only a person ends.
-fn waits_for_people(code: &str) -> bool {
+pub(super) fn waits_for_people(code: &str) -> bool {
     matches!(
         code,
         "approval_missing"
@@ -181,8 +191,8 @@ impl RepoEngine {
                 StepOutcome::Waits { why, .. } if waits_for_issues(why)
             );
             effects += advanced.effects;
-            listing.note(issue, &advanced);
             let line = self.report(issue, listing.title(issue), &advanced);
+            listing.note(&line, &advanced);
             watch.issue(&line);
             report.issues.push(line);
             if let StepOutcome::Trouble(error @ PortError::Unavailable { .. }) = advanced.outcome {
@@ -194,6 +204,9 @@ impl RepoEngine {
             .sleepers()
             .map(|(n, why)| (n, why.to_owned()))
             .collect();
+        let sleepers = listing.stuck(&self.settings.alias).into_iter();
+        let stepped = |one: &IssueReport| report.issues.iter().any(|it| it.issue == one.issue);
+        report.stuck = sleepers.filter(|one| !stepped(one)).collect();
         // What was done may be what others wait for: the next listing tells.
         let stirred = effects > 0 && (waiting || !listing.waiting().is_empty());
         let now = stirred.then(|| self.world.clock.now());
@@ -247,6 +260,14 @@ impl RepoEngine {
                 Some(*until),
             ),
         };
+        let frees = match &advanced.outcome {
+            StepOutcome::Waits { why, .. } => freeing::frees(why, issue, &self.policy.labels),
+            StepOutcome::Finished(_)
+            | StepOutcome::Locked
+            | StepOutcome::Trouble(_)
+            | StepOutcome::Rests { .. }
+            | StepOutcome::Stepped { .. } => None,
+        };
         IssueReport {
             repository: self.settings.alias.clone(),
             issue,
@@ -256,6 +277,7 @@ impl RepoEngine {
             code,
             why: self.settings.secrets.redact(&why),
             until,
+            frees,
         }
     }
 
@@ -305,6 +327,8 @@ fn wait_word(why: &Why) -> &'static str {
         "blocked"
     } else if matches!(why, Why::RunGoing { .. }) {
         "running"
+    } else if matches!(why, Why::LocalTrouble { .. }) {
+        "trouble"
     } else {
         "waiting"
     }

@@ -10,9 +10,11 @@ use crate::model::ids::{IssueNumber, Timestamp};
 use crate::model::issue::ListedIssue;
 use crate::model::labels::Status;
 use crate::model::limits::FULL_LIST_EVERY;
+use crate::model::phase::Phase;
 use crate::ports::PortResult;
 use crate::ports::github::{ListCursor, Listed};
 
+use super::cycle::IssueReport;
 use super::settings::RepoEngine;
 use super::step::{Advanced, StepOutcome};
 use super::waiting::{Backlogged, Waiting};
@@ -42,6 +44,18 @@ struct Asleep {
     why: String,
     /// What it waits for, where other issues wake it.
     waits_on: Option<String>,
+    /// What was said when it fell asleep, where only a person wakes it.
+    #[serde(default)]
+    said: Option<Said>,
+}
+
+/// How it stood then.
+#[derive(Serialize, Deserialize, Clone, PartialEq)]
+struct Said {
+    phase: Option<Phase>,
+    blocked: bool,
+    why: String,
+    frees: Option<String>,
 }
 
 impl RepoEngine {
@@ -208,7 +222,8 @@ impl Listing {
     }
 
     /// Notes how an issue's steps ended: whether it may sleep until it changes.
-    pub(super) fn note(&mut self, number: IssueNumber, advanced: &Advanced) {
+    pub(super) fn note(&mut self, report: &IssueReport, advanced: &Advanced) {
+        let number = report.issue;
         self.asleep.remove(&number);
         let (Some(updated_at), Some((until, why))) =
             (advanced.updated_at, sleep(&advanced.outcome))
@@ -227,6 +242,12 @@ impl Listing {
                 until,
                 why: why.code(),
                 waits_on: waits_for_issues(why).then(|| why.to_string()),
+                said: report.needs_people().then(|| Said {
+                    phase: report.phase,
+                    blocked: report.outcome == "blocked",
+                    why: report.why.clone(),
+                    frees: report.frees.clone(),
+                }),
             },
         );
     }
@@ -254,6 +275,26 @@ impl Listing {
     /// The title, for reports.
     pub(super) fn title(&self, number: IssueNumber) -> Option<String> {
         self.issues.get(&number).map(|issue| issue.title.clone())
+    }
+
+    /// Open issues that sleep until a person does something, as they were told when they fell asleep.
+    pub(super) fn stuck(&self, alias: &str) -> Vec<IssueReport> {
+        let report = |(number, asleep): (&IssueNumber, &Asleep)| {
+            let issue = self.issues.get(number).filter(|issue| issue.open)?;
+            let said = asleep.said.as_ref()?;
+            Some(IssueReport {
+                repository: alias.to_owned(),
+                issue: *number,
+                title: Some(issue.title.clone()),
+                phase: said.phase,
+                outcome: if said.blocked { "blocked" } else { "waiting" },
+                code: asleep.why.clone(),
+                why: said.why.clone(),
+                until: asleep.until,
+                frees: said.frees.clone(),
+            })
+        };
+        self.asleep.iter().filter_map(report).collect()
     }
 
     /// When the first of the sleepers has to be looked at again, if one wakes by the clock.

@@ -21,6 +21,7 @@ use crate::ports::github::GitHub;
 use crate::ports::memory::Memory;
 use crate::ports::runs::Runs;
 
+use super::base::Tip;
 use super::waiting::Waiting;
 
 /// The doors of one repository.
@@ -141,6 +142,8 @@ pub struct RepoEngine {
     looks: Mutex<BTreeMap<IssueNumber, (Timestamp, Duration)>>,
     /// What the newest listing says about dependencies; `None`: nothing was listed in this cycle.
     pub(super) waiting: Mutex<Option<Waiting>>,
+    /// How the base's tip stood a moment ago.
+    pub(super) tip: Mutex<Option<Tip>>,
 }
 
 impl RepoEngine {
@@ -153,6 +156,7 @@ impl RepoEngine {
             people: Mutex::default(),
             looks: Mutex::default(),
             waiting: Mutex::default(),
+            tip: Mutex::default(),
         }
     }
 

@@ -279,7 +279,7 @@ impl RepoEngine {
     }
 
     /// How long a look may serve for effects that others see: far below the margin of a lease.
-    fn fresh_for(&self) -> Duration {
+    pub(super) fn fresh_for(&self) -> Duration {
         LOOK_FRESH_FOR.min(self.policy.lease_ttl / 10)
     }
 

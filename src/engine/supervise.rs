@@ -6,6 +6,7 @@
 
 mod command;
 mod keeper;
+mod last_word;
 mod pace;
 mod tally;
 
@@ -16,11 +17,12 @@ use crate::model::run::{Order, RunEnd, RunExit, RunSpec};
 use crate::ports::PortResult;
 use crate::ports::clock::Clock;
 use crate::ports::github::GitHub;
-use crate::ports::processes::{LeftFiles, Processes};
+use crate::ports::processes::Processes;
 
 use super::renew::IfMissing;
 use command::{Course, Ended, Way};
 use keeper::{Keeper, Standing};
+use last_word::LastWord;
 use tally::Tally;
 
 /// What a supervisor works with.
@@ -44,10 +46,12 @@ const AGENT_ON_HOST: &str =
 pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit> {
     let keeper = Keeper::new(parts, spec);
     let started_at = parts.clock.now();
+    let tally = Tally::new(parts, spec);
     let run = Run {
         parts,
         spec,
         keeper: &keeper,
+        tally: &tally,
     };
     if spec.key.kind.is_agent() {
         let boxed = spec.commands.iter().find_map(|one| one.sandbox.as_ref());
@@ -76,32 +80,26 @@ pub async fn supervise(parts: &Parts<'_>, spec: &RunSpec) -> PortResult<RunExit>
         quarantined: end.quarantined,
         note: end.note,
     };
-    let left = if exit.success() {
-        LeftFiles::Keep
-    } else {
-        LeftFiles::SetAside
+    let last_word = LastWord {
+        parts,
+        keeper: &keeper,
+        tally: &tally,
     };
-    if let Err(error) = parts.processes.take_left_files(left) {
-        add_note(&mut exit.note, error.to_string());
-    }
-    parts.processes.finish(&exit)?;
     tokio::select! {
         biased;
-        () = collected(parts, &keeper) => {}
+        said = last_word.say(&mut exit) => said?,
+        never = keeper.keep(IfMissing::Create) => match never {},
+    }
+    tokio::select! {
+        biased;
+        () = collected(parts, &keeper, &tally) => {}
         never = keeper.keep(IfMissing::LetGo) => match never {},
     }
     Ok(exit)
 }
 
-fn add_note(note: &mut Option<String>, more: String) {
-    *note = Some(match note.take() {
-        Some(before) => format!("{before}; {more}"),
-        None => more,
-    });
-}
-
 /// Waits until the result is taken over, or nobody can want the lease any more.
-async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>) {
+async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>, tally: &Tally<'_>) {
     let until = parts.clock.boot_time() + COLLECT_WAIT_MAX;
     while keeper.has_lease() && parts.clock.boot_time() < until {
         let asked = parts.processes.asked();
@@ -109,6 +107,7 @@ async fn collected(parts: &Parts<'_>, keeper: &Keeper<'_>) {
             Standing::Lost(_) | Standing::Released => true,
             Standing::Good | Standing::Late => false,
         };
+        tally.settle();
         if asked.collected || asked.stop || over {
             return;
         }
@@ -121,6 +120,7 @@ struct Run<'a> {
     parts: &'a Parts<'a>,
     spec: &'a RunSpec,
     keeper: &'a Keeper<'a>,
+    tally: &'a Tally<'a>,
 }
 
 impl Run<'_> {
@@ -129,7 +129,7 @@ impl Run<'_> {
         let mut last = Ended::of(0, RunEnd::Exited);
         last.code = Some(0);
         let first = self.parts.processes.begin_at();
-        let tally = Tally::new(self.parts, self.spec);
+        let tally = self.tally;
         for (index, command) in self.spec.commands.iter().enumerate().skip(first) {
             if let Some(why) = tally.skips(index, command) {
                 if !why.is_empty() {
@@ -140,7 +140,7 @@ impl Run<'_> {
             }
             let clocks = command.clocks.as_ref().unwrap_or(&self.spec.clocks);
             let mut course = Course::new(self.parts, self.keeper, clocks);
-            last = course.take(index, command, &tally).await;
+            last = course.take(index, command, tally).await;
             // A survivor of one command may still write while the next one works.
             if last.quarantined || self.is_over(&last) {
                 break;

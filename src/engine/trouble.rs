@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::decide::{Effect, Order, Trouble};
 use crate::model::fingerprint::without_numbers;
 use crate::model::ids::{IssueNumber, Timestamp};
-use crate::model::limits::{SAME_TROUBLE_MAX, TROUBLE_WAIT_FIRST, TROUBLE_WAIT_MAX};
+use crate::model::limits::{
+    HOME_FULL_WAIT, SAME_TROUBLE_MAX, TROUBLE_WAIT_FIRST, TROUBLE_WAIT_MAX,
+};
 use crate::model::state::BlockedReason;
 use crate::ports::{PortError, Refusal};
 
@@ -138,6 +140,14 @@ impl RepoEngine {
 
     /// What a decision has to know of it; nothing where a person wants it tried now.
     pub(super) fn known_trouble(&self, issue: IssueNumber, order: &Order) -> Option<Trouble> {
+        // A run that is paid for must find room for what it says.
+        if let Some(text) = self.world.memory.unwritable() {
+            return Some(Trouble::Rests {
+                until: self.world.clock.now() + HOME_FULL_WAIT,
+                times: 1,
+                text,
+            });
+        }
         if wants_a_try(order) {
             return None;
         }

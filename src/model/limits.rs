@@ -143,6 +143,9 @@ pub const GIT_SLOW_AFTER: Duration = Duration::from_secs(10);
 /// lease's next renewal, whose look then says how it went.
 pub const GIT_REFS_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// After a remote refused git since it was asked too much. GitHub's words for its API: at least a minute.
+pub const GIT_LIMITED_WAIT: Duration = Duration::from_secs(60);
+
 /// A rate limit is waited out for so long at most: GitHub's budgets are by the hour.
 pub const RATE_LIMIT_WAIT_MAX: Duration = Duration::from_secs(3700);
 
@@ -175,6 +178,24 @@ pub const FROZEN_AWAKE_MAX: Duration = Duration::from_secs(30 * 60);
 
 /// A supervisor renews the lease this long after the run's end, if nobody collects the result.
 pub const COLLECT_WAIT_MAX: Duration = Duration::from_secs(2 * 3600);
+
+/// A supervisor whose result cannot be written tries for so long, with its lease renewed: a person has to
+/// make room on the disk, and what the run did is paid for.
+pub const LAST_WORD_WAIT_MAX: Duration = Duration::from_secs(2 * 3600);
+
+/// It tries this often.
+pub const LAST_WORD_EVERY: Duration = Duration::from_secs(1);
+
+/// Room that is reserved for `exit.json` before a run begins, bytes: a result with a long note has some
+/// hundreds.
+pub const EXIT_ROOM_BYTES: usize = 16 * 1024;
+
+/// With less than this on the home's file system nothing is begun, bytes: a run folder, its log and the
+/// notes of this home need more.
+pub const HOME_FREE_BYTES_MIN: u64 = 8 << 20;
+
+/// How long an issue is left alone while the home cannot be written.
+pub const HOME_FULL_WAIT: Duration = Duration::from_secs(60);
 
 /// The supervisor looks at its lease refs this often, besides renewing: gh-issue-lease steals by
 /// DELETE.

@@ -15,30 +15,51 @@ pub struct OutgoingCommit {
     pub message: String,
     /// What it changes against its parent; of a merge, what it changes against every parent.
     pub changes: Vec<OutgoingChange>,
-    /// Secrets in what it adds, and in its message. Not more than `limits::SECRETS_NAMED_MAX`.
+    /// Secrets in what it adds, in names of files, in its message and in who made it. Not more than `limits::SECRETS_NAMED_MAX`.
     pub secrets: Vec<OutgoingSecret>,
 }
 
 /// A secret that a commit would bring along: where, and what. Never the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OutgoingSecret {
-    /// The file, from the repository's top; `None`: the message.
-    pub path: Option<String>,
-    /// The line in it as the commit leaves it, from 1.
+    /// Where it stands.
+    pub place: SecretPlace,
+    /// The line there, from 1; of a file as the commit leaves it.
     pub line: usize,
     /// What it is, for people.
     pub kind: &'static str,
 }
 
+/// A part of a commit in which a secret can stand.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SecretPlace {
+    /// The file of this path, from the repository's top.
+    File(String),
+    /// The path of a file; here without the secret.
+    Name(String),
+    /// The message.
+    Message,
+    /// What stands before the message: author, committer, signature.
+    Header,
+}
+
+/// The secrets in the path of a file.
+pub fn secrets_in_name(secrets: &Secrets, path: &str) -> Vec<OutgoingSecret> {
+    let shown = || SecretPlace::Name(secrets.redact(path));
+    let mut found: Vec<_> = secrets_in(secrets, shown, (1, path.as_bytes())).collect();
+    found.dedup();
+    found
+}
+
 /// The secrets in these lines, the first of which has the number `line`.
 pub fn secrets_in<'a>(
     secrets: &Secrets,
-    path: Option<&'a str>,
+    place: impl Fn() -> SecretPlace + 'a,
     (line, text): (usize, &'a [u8]),
 ) -> impl Iterator<Item = OutgoingSecret> + 'a {
     let found = secrets.find(text).into_iter();
     found.map(move |found| OutgoingSecret {
-        path: path.map(str::to_owned),
+        place: place(),
         line: line + text[..found.at].split(|byte| *byte == b'\n').count() - 1,
         kind: found.kind,
     })

@@ -4,8 +4,9 @@
 //! Works on bytes, since logs and files are not always text.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// A kind of token and how it is known.
 struct Shape {
@@ -89,6 +90,9 @@ pub struct Secrets {
     values: Vec<(String, Regex)>,
     /// Kind, what is taken out, what is refused.
     shapes: Vec<(&'static str, Regex, Regex)>,
+    /// Says in one pass which values, then which shapes, stand in a text at all: in most texts none does. `None`
+    /// if there are too many for one: then each is looked for.
+    any: OnceLock<Option<RegexSet>>,
 }
 
 /// A secret that was found.
@@ -121,6 +125,7 @@ impl Secrets {
         Self {
             values: values.into_iter().filter_map(search).collect(),
             shapes: SHAPES.iter().filter_map(compiled).collect(),
+            any: OnceLock::new(),
         }
     }
 
@@ -137,9 +142,14 @@ impl Secrets {
 
     /// The same where it may be no text.
     pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        Self::without(bytes, &self.spans(bytes))
+    }
+
+    /// The bytes without these spans, which `spans` found in them.
+    pub fn without(bytes: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
         let mut clean = Vec::with_capacity(bytes.len());
         let mut from = 0;
-        for span in self.spans(bytes) {
+        for span in spans {
             clean.extend_from_slice(&bytes[from..span.start]);
             clean.extend_from_slice(MASK);
             from = span.end;
@@ -151,9 +161,12 @@ impl Secrets {
     /// Where secrets stand, in order. What overlaps is one: a secret that contains another must not leave
     /// its rest behind.
     pub fn spans(&self, bytes: &[u8]) -> Vec<Range<usize>> {
-        let values = self.values.iter().map(|(_, value)| value);
-        let shapes = self.shapes.iter().map(|(_, shape, _)| shape);
-        let places = values.chain(shapes).flat_map(|one| one.find_iter(bytes));
+        let there = self.any().map(|set| set.matches(bytes));
+        let there = |at: usize| there.as_ref().is_none_or(|there| there.matched(at));
+        let all = self.taken_out().enumerate();
+        let places = all
+            .filter(|(at, _)| there(*at))
+            .flat_map(|(_, one)| one.find_iter(bytes));
         let mut found: Vec<Range<usize>> = places.map(|place| place.range()).collect();
         found.sort_by_key(|span| (span.start, span.end));
         let mut merged: Vec<Range<usize>> = Vec::new();
@@ -164,6 +177,20 @@ impl Secrets {
             }
         }
         merged
+    }
+
+    /// Values, then shapes.
+    fn taken_out(&self) -> impl Iterator<Item = &Regex> {
+        let values = self.values.iter().map(|(_, value)| value);
+        values.chain(self.shapes.iter().map(|(_, shape, _)| shape))
+    }
+
+    fn any(&self) -> Option<&RegexSet> {
+        let build = || {
+            let mut all = RegexSetBuilder::new(self.taken_out().map(Regex::as_str));
+            all.unicode(false).build().ok()
+        };
+        self.any.get_or_init(build).as_ref()
     }
 
     /// Secrets that keep a commit here, in no order.

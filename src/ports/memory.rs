@@ -7,6 +7,12 @@ pub trait Memory: Send + Sync {
     /// The text stored under `name`, if it is there and readable.
     fn load(&self, name: &str) -> Option<String>;
 
-    /// Stores it; a failure is a warning in the log, never an error.
+    /// Stores it. What cannot be stored is a warning in the log, never an error, and stays known to this
+    /// process: a failure that is counted must count where the disk is what fails.
     fn save(&self, name: &str, text: &str);
+
+    /// Why this home cannot be written now, with what to do about it.
+    fn unwritable(&self) -> Option<String> {
+        None
+    }
 }

@@ -56,7 +56,7 @@ fn unavailable(retry_at: Option<Timestamp>) -> String {
         None => "not reachable".to_owned(),
         Some(at) => format!(
             "over the rate limit of GitHub until {}",
-            at.format("%H:%M:%S UTC")
+            at.format("%Y-%m-%d %H:%M:%S UTC")
         ),
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use git2::{Commit, DiffDelta, DiffFindOptions, DiffHunk, DiffLine, DiffOptions, Repository, Tree};
 
 use crate::model::limits::{SEARCHED_BYTES_MAX, SEARCHED_FILE_BYTES_MAX};
-use crate::model::outgoing::{OutgoingCommit, OutgoingSecret, secrets_in};
+use crate::model::outgoing::{OutgoingCommit, OutgoingSecret, SecretPlace, secrets_in};
 use crate::model::secrets::Secrets;
 
 use super::command::{Call, Runner};
@@ -119,7 +119,8 @@ impl<'a> Search<'a> {
     /// Lines are searched together, since a key has many of them.
     fn end(&self, lines: &mut Lines, found: &mut BTreeSet<OutgoingSecret>) {
         let place = (lines.first, lines.text.as_slice());
-        found.extend(secrets_in(self.secrets, Some(&lines.path), place));
+        let file = || SecretPlace::File(lines.path.clone());
+        found.extend(secrets_in(self.secrets, file, place));
         lines.text.clear();
     }
 }

@@ -10,7 +10,10 @@ use git2::{Commit, Diff, Oid, Repository, Sort, Tree};
 
 use crate::model::ids::Sha;
 use crate::model::limits::{PUSHED_FILE_BYTES_MAX, SECRETS_NAMED_MAX};
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained, secrets_in};
+use crate::model::outgoing::{
+    OutgoingChange, OutgoingCommit, OutgoingSecret, SecretPlace, add_unexplained, secrets_in,
+    secrets_in_name,
+};
 use crate::model::secrets::Secrets;
 
 use super::added::{self, Search};
@@ -29,14 +32,46 @@ pub(super) async fn outgoing(
         Some(Ok(commits)) => commits,
         Some(Err(_)) | None => with_cli(runner, &call, at, secrets).await?,
     };
+    let in_names = new_names(runner, &call, at, (&commits, secrets)).await?;
     for commit in &mut commits {
-        let message = secrets_in(secrets, None, (1, commit.message.as_bytes()));
+        let message = (1, commit.message.as_bytes());
+        let message = secrets_in(secrets, || SecretPlace::Message, message);
         commit.secrets.extend(message);
+        let of_names = commit
+            .changes
+            .iter()
+            .filter_map(|change| in_names.get(&change.path));
+        commit.secrets.extend(of_names.flatten().cloned());
         commit.secrets.sort();
         commit.secrets.dedup();
         commit.secrets.truncate(SECRETS_NAMED_MAX);
     }
     Ok(commits)
+}
+
+/// Names with secrets in them, of files that the base does not have: what it has is no secret any more.
+async fn new_names(
+    runner: &Runner,
+    call: &Call<'_>,
+    at: &Target,
+    (commits, secrets): (&[OutgoingCommit], &Secrets),
+) -> Result<BTreeMap<String, Vec<OutgoingSecret>>, LookError> {
+    let changes = commits.iter().flat_map(|commit| &commit.changes);
+    let mut named: BTreeMap<String, Vec<OutgoingSecret>> = changes
+        .map(|change| (change.path.clone(), secrets_in_name(secrets, &change.path)))
+        .filter(|(_, found)| !found.is_empty())
+        .collect();
+    if named.is_empty() {
+        return Ok(named);
+    }
+    if let Some(base) = merge_base_with_cli(runner, call, at).await? {
+        let list = call.clone().arg("ls-tree").arg("-r").arg("--name-only");
+        let list = list.arg("--full-tree").arg("-z").arg(base);
+        for path in runner.good(&list).await?.fields() {
+            named.remove(&path);
+        }
+    }
+    Ok(named)
 }
 
 fn with_git2(at: &Target, secrets: &Secrets) -> Result<Vec<OutgoingCommit>, LookError> {
@@ -57,13 +92,22 @@ fn with_git2(at: &Target, secrets: &Secrets) -> Result<Vec<OutgoingCommit>, Look
             sha: Sha::new(commit.id().to_string())?,
             message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
             changes: listed(changes_of(&repo, &commit)?),
-            secrets: search.commit(&repo, &commit)?,
+            secrets: [
+                in_header(secrets, commit.raw_header_bytes()),
+                search.commit(&repo, &commit)?,
+            ]
+            .concat(),
         });
     }
     let old = base.map(|id| repo.find_commit(id)?.tree()).transpose()?;
     let differing = changes_between(&repo, old.as_ref(), &head.tree()?)?;
     add_unexplained(&mut commits, listed(differing));
     Ok(commits)
+}
+
+/// Names and addresses of people, a signature, whatever else a program put there.
+fn in_header(secrets: &Secrets, header: &[u8]) -> Vec<OutgoingSecret> {
+    secrets_in(secrets, || SecretPlace::Header, (1, header)).collect()
 }
 
 /// Against its parent; of a merge only what differs from every parent, since the rest is another commit's.
@@ -117,7 +161,7 @@ async fn with_cli(
     let base = merge_base_with_cli(runner, call, at).await?;
     let base = base.as_deref();
     let ids = rev_list(runner, call, &["--reverse", "--topo-order"], base).await?;
-    let mut commits = messages_with_cli(runner, call, &ids).await?;
+    let mut commits = messages_with_cli(runner, call, &ids, secrets).await?;
     let known: BTreeSet<String> = commits.iter().map(|c| c.sha.to_string()).collect();
     // A merge is listed with what differs from every parent (`-c`), like the walk above.
     let trees = call.clone().arg("diff-tree").arg("--stdin").arg("-z");
@@ -166,13 +210,15 @@ async fn messages_with_cli(
     runner: &Runner,
     call: &Call<'_>,
     ids: &str,
+    secrets: &Secrets,
 ) -> Result<Vec<OutgoingCommit>, LookError> {
     let call = call.clone().arg("cat-file").arg("--batch").input(ids);
     let answer = runner.good(&call).await?.stdout;
     let mut rest = answer.as_slice();
     let mut commits = Vec::new();
     while !rest.is_empty() {
-        let (commit, after) = one_object(rest).ok_or(LookError::Odd("cat-file --batch"))?;
+        let (commit, after) =
+            one_object(rest, secrets).ok_or(LookError::Odd("cat-file --batch"))?;
         commits.push(commit?);
         rest = after;
     }
@@ -180,7 +226,10 @@ async fn messages_with_cli(
 }
 
 /// `ID commit SIZE`, then so many bytes and a line's end: headers, an empty line, the message.
-fn one_object(answer: &[u8]) -> Option<(Result<OutgoingCommit, LookError>, &[u8])> {
+fn one_object<'a>(
+    answer: &'a [u8],
+    secrets: &Secrets,
+) -> Option<(Result<OutgoingCommit, LookError>, &'a [u8])> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;
     let mut words = head.split(' ');
@@ -188,12 +237,12 @@ fn one_object(answer: &[u8]) -> Option<(Result<OutgoingCommit, LookError>, &[u8]
     let size: usize = size.parse().ok().filter(|_| kind == "commit")?;
     let object = answer.get(end + 1..end + 1 + size)?;
     let object = String::from_utf8_lossy(object);
-    let message = object.split_once("\n\n").map_or("", |(_, message)| message);
+    let (header, message) = object.split_once("\n\n").unwrap_or((&object, ""));
     let commit = Sha::new(id).map(|sha| OutgoingCommit {
         sha,
         message: message.to_owned(),
         changes: Vec::new(),
-        secrets: Vec::new(),
+        secrets: in_header(secrets, header.as_bytes()),
     });
     Some((
         commit.map_err(LookError::from),

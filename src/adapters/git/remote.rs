@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use crate::adapters::clock::SystemClock;
 use crate::model::ids::{BranchName, RefName, Sha};
+use crate::model::limits::GIT_LIMITED_WAIT;
+use crate::ports::clock::Clock as _;
 use crate::ports::git::{Push, PushOutcome};
 use crate::ports::{PortError, PortResult, Refusal};
 
@@ -251,6 +254,8 @@ enum Reach {
     NotReached,
     /// The connection broke on the way.
     CutOff,
+    /// Too much was asked of it, for now.
+    Limited,
     /// The remote refused to talk to us.
     Refused(Refusal),
     /// Anything else.
@@ -269,7 +274,7 @@ const NOT_REACHED: [&str; 9] = [
     "Name or service not known",
 ];
 
-const CUT_OFF: [&str; 18] = [
+const CUT_OFF: [&str; 17] = [
     // What ssh says when the other side drops it; git itself adds only that it could not read.
     "Connection closed",
     "kex_exchange_identification",
@@ -290,8 +295,19 @@ const CUT_OFF: [&str; 18] = [
     "unexpected disconnect",
     "Broken pipe",
     "The requested URL returned error: 5",
-    "The requested URL returned error: 429",
 ];
+
+/// How servers say in words, of any case, that it was too much. GitHub does so with 403 or 429, as for its API:
+/// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api> (2026-11-30).
+const LIMITED: [&str; 5] = [
+    "rate limit",
+    "too many requests",
+    "abuse detection",
+    "try again later",
+    "the requested url returned error: 429",
+];
+
+const FORBIDDEN: &str = "The requested URL returned error: 403";
 
 const UNAUTHORISED: [&str; 5] = [
     "Authentication failed",
@@ -306,7 +322,9 @@ fn reach(stderr: &str) -> Reach {
     // ssh says "Permission denied" and git adds "hung up": the cause comes first.
     if has(&UNAUTHORISED) {
         Reach::Refused(Refusal::Unauthorised)
-    } else if has(&["The requested URL returned error: 403"]) {
+    } else if is_limited(stderr) {
+        Reach::Limited
+    } else if has(&[FORBIDDEN]) {
         Reach::Refused(Refusal::Forbidden)
     } else if has(&[
         "Repository not found",
@@ -324,12 +342,27 @@ fn reach(stderr: &str) -> Reach {
     }
 }
 
+/// git does not show the headers that name a limit. But whoever may not do something is told so in words
+/// (`remote: Permission to … denied to …`); a 403 that says nothing passes by itself, or is told again.
+fn is_limited(stderr: &str) -> bool {
+    let lower = stderr.to_lowercase();
+    let silent = stderr.contains(FORBIDDEN) && remote_lines(stderr).next().is_none();
+    silent || LIMITED.iter().any(|words| lower.contains(words))
+}
+
+/// git does not say until when; GitHub asks for a minute at least.
+fn limited(what: &str, words: String) -> PortError {
+    let until = SystemClock.now() + GIT_LIMITED_WAIT;
+    PortError::unavailable(what, words, Some(until))
+}
+
 /// A failed read changed nothing, however far it got.
 fn read_failure(what: &str, error: &RunError, advice: &str) -> PortError {
     let words = format!("{error}{advice}");
     match (error, reach(error.stderr())) {
         (RunError::TimedOut { .. } | RunError::Mute { .. }, _)
         | (_, Reach::NotReached | Reach::CutOff) => PortError::unavailable(what, words, None),
+        (_, Reach::Limited) => limited(what, words),
         (_, Reach::Refused(refusal)) => PortError::refused(what, refusal, words),
         (_, Reach::Failed) => PortError::refused(what, Refusal::Local, words),
     }
@@ -351,6 +384,7 @@ pub(super) fn write_failure_of(what: &str, stderr: &str, words: String) -> PortE
     match reach(stderr) {
         Reach::NotReached => PortError::unavailable(what, words, None),
         Reach::CutOff => PortError::unknown(what, words),
+        Reach::Limited => limited(what, words),
         Reach::Refused(refusal) => PortError::refused(what, refusal, words),
         Reach::Failed => PortError::refused(what, Refusal::Local, words),
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::model::ids::Timestamp;
+use crate::model::limits::EXIT_ROOM_BYTES;
 use crate::ports::{PortError, Refusal};
 
 /// `started.json`: written once, exclusively, by the one supervisor that has the run.
@@ -60,6 +61,41 @@ impl RunFolder {
         self.0.join("exit.json")
     }
 
+    /// Room for `exit.json`, held from the start: a disk that is full at the end must not cost the result.
+    pub(super) fn exit_room(&self) -> PathBuf {
+        self.0.join("exit.json.room")
+    }
+
+    /// Reserves the room, with bytes and not with a hole.
+    pub(super) fn reserve_exit(&self) -> io::Result<()> {
+        let there = fs::metadata(self.exit_room()).map_or(0, |meta| meta.len());
+        if there >= EXIT_ROOM_BYTES as u64 {
+            return Ok(());
+        }
+        write_whole(&self.exit_room(), &vec![b'\n'; EXIT_ROOM_BYTES])
+    }
+
+    /// Writes `exit.json`, whole or not at all: in the room that is reserved for it, else in a new file.
+    pub(super) fn write_exit(&self, text: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.write_exit_in_place(text) {
+            tracing::warn!("cannot use `{}`: {error}", self.exit_room().display());
+            write_whole(&self.exit(), text)?;
+        }
+        Ok(())
+    }
+
+    fn write_exit_in_place(&self, text: &[u8]) -> io::Result<()> {
+        if text.len() > EXIT_ROOM_BYTES {
+            return Err(io::Error::other("the result is larger than its room"));
+        }
+        let mut room = OpenOptions::new().write(true).open(self.exit_room())?;
+        room.write_all(text)?;
+        // JSON may end with white space, so that a cut which fails does no harm.
+        let _ = room.set_len(text.len() as u64);
+        room.sync_all()?;
+        put_in_place(&self.exit_room(), &self.exit())
+    }
+
     /// What the agents of the run said.
     pub(super) fn reports(&self) -> PathBuf {
         self.0.join("reports.json")
@@ -97,6 +133,7 @@ impl RunFolder {
             self.frozen(),
             self.current(),
             self.started(),
+            self.exit_room(),
             self.exit(),
         ] {
             remove(&mark)?;
@@ -205,7 +242,11 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .open(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(&new, path)?;
+    put_in_place(&new, path)
+}
+
+fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(new, path)?;
     if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
@@ -226,7 +267,66 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// A write that failed. What a person mends by making room is waited for, the rest is refused.
+pub(super) fn unwritten(what: impl Into<String>, error: &io::Error) -> PortError {
+    let full = matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    );
+    if full {
+        PortError::unavailable(what, format!("the disk is full: {error}"), None)
+    } else {
+        local(what, error)
+    }
+}
+
 /// The refusal of the local side.
 pub(super) fn local(what: impl Into<String>, error: impl std::fmt::Display) -> PortError {
     PortError::refused(what, Refusal::Local, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing new can be written beside `exit.json`, as on a full disk.
+    fn full(folder: &RunFolder) {
+        fs::create_dir(folder.path().join("exit.json.new")).unwrap();
+        assert!(write_whole(&folder.exit(), b"1").is_err());
+    }
+
+    #[test]
+    fn a_full_disk_does_not_cost_the_result_whose_room_is_reserved() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(dir.path());
+        folder.reserve_exit().unwrap();
+        full(&folder);
+        folder.write_exit(b"{\"end\":1}").unwrap();
+        assert_eq!(fs::read(folder.exit()).unwrap(), b"{\"end\":1}");
+        assert!(!folder.exit_room().exists());
+    }
+
+    #[test]
+    fn a_result_without_its_room_is_written_anew_or_told_as_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(dir.path());
+        folder.write_exit(b"1").unwrap();
+        assert_eq!(fs::read(folder.exit()).unwrap(), b"1");
+        folder.reserve_exit().unwrap();
+        let long = vec![b' '; EXIT_ROOM_BYTES + 1];
+        folder.write_exit(&long).unwrap();
+        assert_eq!(fs::read(folder.exit()).unwrap(), long);
+        fs::remove_file(folder.exit_room()).unwrap();
+        full(&folder);
+        assert!(folder.write_exit(b"2").is_err());
+    }
+
+    #[test]
+    fn a_full_disk_is_a_wait_and_other_failures_are_none() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = unwritten("write", &full);
+        assert!(matches!(error, PortError::Unavailable { .. }), "{error}");
+        let other = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(unwritten("write", &other).refusal(), Some(Refusal::Local));
+    }
 }

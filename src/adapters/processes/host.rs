@@ -29,7 +29,7 @@ use crate::ports::{PortError, PortResult};
 
 use super::exec::SHELL;
 use super::facts;
-use super::folder::{RunFolder, Started, local, mark, read_json, remove, write_whole};
+use super::folder::{RunFolder, Started, local, mark, read_json, remove, unwritten, write_whole};
 use super::log::{self, CappedLog, Listener, Output, Progress, SharedLog};
 use super::table::{self, Roots, Row, TAG_FOLDER, TAG_KEY, Tag};
 
@@ -103,6 +103,8 @@ impl RunHost {
         let spec: RunSpec = read_json(&run.spec()).map_err(wrong)?;
         let taken = || HostError::Taken(folder.to_owned());
         let lock = lock(&run).map_err(wrong)?.ok_or_else(taken)?;
+        // Before the mark: without room for its result a run is not begun.
+        run.reserve_exit().map_err(wrong)?;
         if !write_started(&run, now).map_err(wrong)? {
             return Err(taken());
         }
@@ -341,7 +343,7 @@ impl Processes for RunHost {
     fn keep_reports(&self, reports: &[CommandReport]) -> PortResult<()> {
         let what = || format!("write `{}`", self.folder.reports().display());
         let text = serde_json::to_vec_pretty(reports).map_err(|error| local(what(), error))?;
-        write_whole(&self.folder.reports(), &text).map_err(|error| local(what(), error))
+        write_whole(&self.folder.reports(), &text).map_err(|error| unwritten(what(), &error))
     }
 
     fn alive(&self) -> PortResult<usize> {
@@ -392,8 +394,9 @@ impl Processes for RunHost {
 
     fn take_left_files(&self, taken: LeftFiles) -> PortResult<()> {
         let targets = [self.folder.question(), self.folder.review()];
-        left::take(&self.spec.ground(), &self.spec.fresh_files, &targets, taken)
-            .map_err(|error| local("take the question and review files", error))
+        let files = (self.spec.fresh_files.as_slice(), targets.as_slice());
+        left::take(&self.spec.ground(), files, taken, &self.secrets)
+            .map_err(|error| unwritten("take the question and review files", &error))
     }
 
     fn note(&self, line: &str) {
@@ -405,7 +408,8 @@ impl Processes for RunHost {
         self.write_rest(self.running().scrubber.as_ref());
         let what = || format!("write `{}`", self.folder.exit().display());
         let text = serde_json::to_vec_pretty(exit).map_err(|error| local(what(), error))?;
-        write_whole(&self.folder.exit(), &text).map_err(|error| local(what(), error))?;
+        let written = self.folder.write_exit(&text);
+        written.map_err(|error| unwritten(what(), &error))?;
         // After the last word: until then it is the only witness of its result.
         if let Some(container) = self.running().container.take() {
             container.remove();

@@ -1,6 +1,7 @@
 //! Takes secrets out of a run's output on its way into the log. Output comes in pieces, and a secret may
 //! be split over two of them: what may go on in the next piece is kept back, up to a limit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::limits::{LOG_HELD_BYTES_MAX, LOG_OVERLAP_BYTES};
@@ -21,10 +22,10 @@ impl Scrubber {
     /// What may be written now that this came, too.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
-        let cut = self.cut();
+        let (cut, spans) = self.cut();
         let rest = self.held.split_off(cut);
         let whole = std::mem::replace(&mut self.held, rest);
-        self.secrets.redact_bytes(&whole)
+        Secrets::without(&whole, &spans)
     }
 
     /// What is left when nothing more comes.
@@ -32,8 +33,9 @@ impl Scrubber {
         self.secrets.redact_bytes(&std::mem::take(&mut self.held))
     }
 
-    /// The place up to which everything is known: the end of a line, unless a secret goes on beyond it.
-    fn cut(&self) -> usize {
+    /// The place up to which everything is known, and the secrets before it. It is the end of a line, unless a secret
+    /// goes on beyond it.
+    fn cut(&self) -> (usize, Vec<Range<usize>>) {
         let held = self.held.as_slice();
         let ends_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let line = held.iter().rposition(ends_line).map_or(0, |at| at + 1);
@@ -44,18 +46,20 @@ impl Scrubber {
             line
         };
         if cut == 0 {
-            return 0;
+            return (0, Vec::new());
         }
         let cut = self.value_begins(cut);
-        let spans = self.secrets.spans(held).into_iter();
-        let open = |span: &std::ops::Range<usize>| {
-            span.start < cut && (span.end > cut || span.end == held.len())
-        };
-        match spans.into_iter().find(open) {
+        let mut spans = self.secrets.spans(held);
+        let open =
+            |span: &&Range<usize>| span.start < cut && (span.end > cut || span.end == held.len());
+        let cut = match spans.iter().find(open) {
             Some(span) if held.len() - span.start > LOG_HELD_BYTES_MAX => span.end,
             Some(span) => span.start,
             None => cut,
-        }
+        };
+        // None of them goes on beyond the cut, so what was found is what the part before it holds.
+        spans.retain(|span| span.end <= cut);
+        (cut, spans)
     }
 
     /// Where a value with several lines may have begun before the cut, without being whole yet.

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::output;
-use super::super::remedy;
 use super::super::wiring::Opened;
+use crate::comments::freeing;
 use crate::decide::Holding;
 use crate::engine::claims::{
     ClaimOutcome, Claimed, DryRun, HandStanding, Place, Refused, ReleaseOutcome, Swept, SweptHow,
@@ -117,7 +117,7 @@ fn lost(opened: &Opened, refused: &Refused) {
     output::say(&format!("#{issue} not claimed: {}", refused.why));
     let Some(holding) = &refused.holding else {
         let labels = &opened.engine.policy.labels;
-        if let Some(frees) = remedy::frees(&refused.why, issue, labels) {
+        if let Some(frees) = freeing::frees(&refused.why, issue, labels) {
             output::say(&format!("  to free it: {frees}"));
         }
         return;
@@ -135,7 +135,7 @@ fn lost(opened: &Opened, refused: &Refused) {
         ));
     }
     if let Some(stop) = &refused.stops {
-        let frees = remedy::frees(stop, issue, &opened.engine.policy.labels);
+        let frees = freeing::frees(stop, issue, &opened.engine.policy.labels);
         let frees = frees.map_or_else(String::new, |frees| format!(" ({frees})"));
         output::say(&format!("  no order takes it over: {stop}{frees}"));
         return;
@@ -282,7 +282,7 @@ pub(super) fn standing(opened: &Opened, standing: &HandStanding) {
     let nobody = standing.holding.is_none();
     let labels = &opened.engine.policy.labels;
     let frees = standing.why.as_ref().filter(|_| nobody);
-    if let Some(frees) = frees.and_then(|why| remedy::frees(why, issue, labels)) {
+    if let Some(frees) = frees.and_then(|why| freeing::frees(why, issue, labels)) {
         output::say(&format!("  to free it: {frees}"));
     }
 }

@@ -2,6 +2,7 @@
 //! of its own; git, the agents, the tests and the engine are the real ones.
 
 mod clear;
+mod requests;
 mod serve;
 mod timeline;
 mod world;
@@ -122,6 +123,7 @@ fn tell(
             "post_merge_checks": summary.post_merge_checks,
             "agent_runs": summary.agent_runs,
             "api_requests": summary.api_requests,
+            "api_requests_by_phase": summary.api_requests_by_phase,
             "comments": summary.comments,
             "home": options.keep.then_some(&ready.dir),
             "seconds": (seconds * 10.0).round() / 10.0,

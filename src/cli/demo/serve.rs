@@ -12,6 +12,7 @@ use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
 use super::super::{doctor, output, signals, wiring};
 use super::clear;
+use super::requests::{PhaseRequests, by_phase};
 use super::world::{self, Hub};
 use crate::adapters::clock::SystemClock;
 use crate::ports::PortError;
@@ -52,6 +53,8 @@ pub struct Summary {
     pub agent_runs: u32,
     /// All API requests, git's transport left out.
     pub api_requests: u64,
+    /// The same by the phase in which they came.
+    pub api_requests_by_phase: Vec<PhaseRequests>,
     /// Comments on the issue.
     pub comments: usize,
 }
@@ -284,9 +287,9 @@ fn summary(hub: &Hub, ready: &Ready) -> Result<Summary, CommandError> {
     // What people would read in the browser.
     let page = format!("# {}\n\n{}\n", issue.title, issue.body);
     let _ = std::fs::write(ready.dir.join("issue.md"), page);
-    let requests: Vec<String> = hub
-        .sim
-        .requests()
+    let asked = hub.sim.requests();
+    let by_phase = by_phase(&issue, &asked);
+    let requests: Vec<String> = asked
         .iter()
         .map(|asked| format!("{} {} {}", asked.method, asked.path, asked.status))
         .collect();
@@ -297,7 +300,8 @@ fn summary(hub: &Hub, ready: &Ready) -> Result<Summary, CommandError> {
         pr_merged: merged,
         post_merge_checks: checks,
         agent_runs: state.total_agent_runs,
-        api_requests: hub.sim.counts().requests,
+        api_requests: by_phase.iter().map(|phase| phase.requests).sum(),
+        api_requests_by_phase: by_phase,
         comments: issue.comments.len(),
     })
 }

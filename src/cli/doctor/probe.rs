@@ -10,10 +10,11 @@ use super::super::args::{Args, DoctorOptions};
 use super::super::environment::Env;
 use super::super::error::{CommandError, Kind};
 use super::super::output::{self, Paint, data, paint};
-use super::super::{remedy, select, token, wiring};
+use super::super::{select, token, wiring};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::git::CliGit;
 use crate::adapters::locks::Home;
+use crate::comments::freeing;
 use crate::config::RepoConfig;
 use crate::engine::keep_repository;
 use crate::engine::probe::{
@@ -198,7 +199,7 @@ impl Probed {
 
     fn refuse(&mut self, refusal: &'static str) {
         self.refusal = Some(refusal);
-        self.remedies.push(remedy::repository(refusal));
+        self.remedies.push(freeing::repository(refusal));
     }
 
     fn fail(&mut self, error: &CommandError) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::super::environment::Env;
-use super::super::{clone, remedy, token, wiring};
+use super::super::{clone, token, wiring};
 use super::{Finding, Fix};
 use crate::adapters::clock::SystemClock;
 use crate::adapters::git::CliGit;
 use crate::adapters::locks::Home;
+use crate::comments::freeing;
 use crate::config::RepoConfig;
 use crate::model::labels::{LabelNames, Status};
 use crate::model::repo::Repository;
@@ -60,7 +61,7 @@ pub async fn github(env: &Env, home: Option<&Home>, config: &RepoConfig, fix: Fi
 
 fn repository(config: &RepoConfig, facts: &Repository) -> Vec<Finding> {
     let bad =
-        |what: &str, reason: &str| Finding::bad("repository", what, remedy::repository(reason));
+        |what: &str, reason: &str| Finding::bad("repository", what, freeing::repository(reason));
     let mut found = Vec::new();
     if facts.archived {
         found.push(bad(

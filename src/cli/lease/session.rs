@@ -237,4 +237,8 @@ impl Memory for LateMemory {
             Err(error) => tracing::warn!(%error, "cannot remember a lease that cannot be read"),
         }
     }
+
+    fn unwritable(&self) -> Option<String> {
+        self.files.unwritable()
+    }
 }

@@ -22,6 +22,7 @@ c.yaml:7:25: `agents.review.command` is empty
 c.yaml:8:28: `agents.simplify.command` is empty
   hint: write the command line of your agent
 c.yaml:8:32: `agents.simplify.command` must be a command line or a list of them, not a number
+  hint: write the command line as one text, in quotes if it holds `: ` or `#`
 c.yaml:8:35: `agents.simplify.command` has a quote that is never closed
   hint: close it; inside a YAML string in single quotes `'` is written `''`
 ",
@@ -43,6 +44,7 @@ c.yaml:7:42: `agents.review.idle_timeout` is longer than its `timeout`
 c.yaml:7:57: `agents.review.env_clear` must be `true`, `false` or a list of names, not `on`
   hint: write `true`
 c.yaml:7:73: `agents.review.env_remove` must be a list, not text
+  hint: write a list: `[one, two]`, or `- one` on a line of its own for each
 ",
     );
 }
@@ -83,11 +85,13 @@ fn the_entries_of_verify_have_a_path_each_of_its_own() {
         &with("verify: [{path: a}, {path: a}, {sandbox: {driver: none}}, 3, {path: ../x}]"),
         r"
 c.yaml:6:32: the path `a` stands twice in `verify`
+  hint: keep one entry for each path
 c.yaml:6:36: an entry of `verify` has no `path`
   hint: add `path: .` or the path that its steps name
 c.yaml:6:63: `verify` must be a mapping, not a number
   hint: write `path: …` below it
 c.yaml:6:73: `verify.path` must be a relative path without `..`, not `../x`
+  hint: write a path like `target` or `web/node_modules`
 ",
     );
     check(
@@ -105,18 +109,21 @@ fn an_address_that_would_leak_the_token_is_refused() {
         &with("github: {api_url: http://example.com}"),
         r"
 c.yaml:6:23: `github.api_url` must be an `https://` address, so that the token is not sent in the clear, not `http://example.com`
+  hint: write it like `https://github.example.com/api/v3`, or remove it for github.com; the token has places of its own (`github.token_command`)
 ",
     );
     check(
         &with("github: {api_url: 'https://ann:hunter2@x'}"),
         r"
 c.yaml:6:23: `github.api_url` must be an `https://` address without a name or password in it
+  hint: write it like `https://github.example.com/api/v3`, or remove it for github.com; the token has places of its own (`github.token_command`)
 ",
     );
     check(
         &with("github: {api_url: example.com}"),
         r"
 c.yaml:6:23: `github.api_url` must be an `https://` address, not `example.com`
+  hint: write it like `https://github.example.com/api/v3`, or remove it for github.com; the token has places of its own (`github.token_command`)
 ",
     );
 }
@@ -127,7 +134,9 @@ fn trust_names_associations_and_logins_only() {
         &with("trust: {associations: [NONE, OWNER], logins: ['@a'], bots: dependabot}"),
         r"
 c.yaml:6:28: `trust.associations[0]` must be one of `OWNER`, `MEMBER`, `COLLABORATOR`, `CONTRIBUTOR`, `FIRST_TIME_CONTRIBUTOR`, `FIRST_TIMER`, not `NONE`
+  hint: write one of these words; single people go into `trust.logins`
 c.yaml:6:51: `trust.logins[0]` must be a GitHub login, not `@a`
+  hint: write the login as in the profile's address, without `@`
 c.yaml:6:64: `trust.bots` must be a list, not text
   hint: write `[dependabot]`
 ",
@@ -140,6 +149,7 @@ fn variables_are_told_without_their_values() {
         &with("env: {A: [hunter2], 'B=hunter2': x}"),
         r"
 c.yaml:6:14: `env.A` must be text, not a list
+  hint: write one text as its value
 c.yaml:6:25: `B` in `env` is not the name of a variable
   hint: write `NAME: value`
 ",
@@ -199,16 +209,23 @@ protected_paths: ${TOKEN}"#,
 c.yaml:6:15: `event_db` must be an absolute path, one that begins with `~/`, or empty, not `${TOKEN}`
   hint: write the path from `/` on
 c.yaml:7:19: `merge_method` must be one of `squash`, `merge`, `rebase`, not `${TOKEN}`
+  hint: write one of these words; without the line it is `squash`
 c.yaml:8:18: `max_retries` must be a whole number from 0 to 1000, not `${TOKEN}`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:9:14: `depends` must be `true` or `false`, not `${TOKEN}`
+  hint: write `true` or `false`
 c.yaml:10:20: `poll_interval` must be a time, not `${TOKEN}`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `60`
 c.yaml:11:18: `base_branch` must be a branch name or empty, not `a ${TOKEN}`
+  hint: write the branch as `git branch` shows it, or remove the line: GitHub is asked then
 c.yaml:12:32: `transient_error_patterns[0]` must be a regular expression (unclosed group), not `"(${TOKEN}"`
+  hint: write it in the syntax of https://docs.rs/regex, in single quotes; `\` stands before a sign that is meant as itself
 c.yaml:13:22: `trust.logins[0]` must be a GitHub login, not `"${TOKEN}@"`
+  hint: write the login as in the profile's address, without `@`
 c.yaml:14:13: `labels` must be a mapping, not text
   hint: write `idle: …` below it
 c.yaml:15:22: `protected_paths` must be a list, not text
+  hint: write a list: `[one, two]`, or `- one` on a line of its own for each
 "#,
     );
 }
@@ -230,7 +247,7 @@ c.yaml:2:9: `path` must be an absolute path or one that begins with `~/`, not `s
 c.yaml:3:16: `lease.ttl` must be 5 minutes or longer
   hint: a shorter lease is lost whenever GitHub is slow; the default is `30m`
 c.yaml:4:18: `poll_interval` must be a time, not `x`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `60`
 ",
     );
 }
@@ -251,6 +268,7 @@ repositories:
 ",
         r"
 c.yaml:1:21: `max_parallel_repos` must be a whole number from 1 to 1000, not `0`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:3:3: unknown key `pol_interval`
   hint: did you mean `poll_interval`?
 c.yaml:4:12: `depends` must be `true` or `false`, not `yes`

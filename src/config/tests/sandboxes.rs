@@ -116,9 +116,13 @@ c.yaml:6:99: `verify.sandbox.env_passthrough` names a GitHub token, which no ste
         ),
         r"
 c.yaml:6:56: `verify.sandbox.user` must be `auto`, `uid:gid` in numbers, or empty, not `ann`
+  hint: write `auto`, or numbers like `1000:1000`
 c.yaml:6:76: `verify.sandbox.isolate_dirs[0]` must be a relative path without `..`, not `../x`
+  hint: write a path like `target` or `web/node_modules`
 c.yaml:6:91: `verify.sandbox.memory` must be a size of 6m or more, like `512m` or `2g`, or empty, not `2gib`
+  hint: write a size like `512m` or `2g`
 c.yaml:6:107: `verify.sandbox.volumes[0]` must be `source:target` or `source:target:ro`, with full paths, not `here`
+  hint: write it like `/data:/data:ro`, or `cache:/cache` for a named volume
 ",
     );
 }

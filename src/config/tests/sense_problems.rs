@@ -201,7 +201,9 @@ fn a_prefix_that_makes_no_branch_is_told() {
         assert_eq!(
             told(&with(&format!("branch_prefix: {prefix}"))),
             format!(
-                "c.yaml:6:20: `branch_prefix` must be the beginning of a branch name, not {found}\n"
+                "c.yaml:6:20: `branch_prefix` must be the beginning of a branch name, not {found}\n  \
+                 hint: write a beginning like `issue-` or `ghswarm/issue-`: no spaces, no `..`, no `/` in \
+                 front\n"
             )
         );
     }
@@ -234,7 +236,7 @@ fn the_example_as_it_is_written_says_what_to_put_in() {
             "`path` is still the `~/src/NAME` of the example"
         ]
     );
-    assert!(problems.iter().all(|problem| problem.hint.is_some()));
+    assert!(problems.iter().all(|problem| !problem.hint.is_empty()));
 }
 
 #[test]
@@ -249,10 +251,15 @@ github: {write_spacing: 1d}",
         ),
         r"
 c.yaml:6:20: `poll_interval` must be 1d or shorter, not `30d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `60`
 c.yaml:7:15: `lock_ttl` must be 60000 ms or longer, not `1s`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `14400`
 c.yaml:8:21: `ci_start_grace` must be 30d or shorter, not `400d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `180`
 c.yaml:9:18: `max_retries` must be a whole number from 0 to 1000, not `100000`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:10:29: `github.write_spacing` must be 1h or shorter, not `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `1s`
 ",
     );
 }
@@ -271,6 +278,7 @@ c.yaml:6:50: `protected_paths[2]` must be a pattern of `*`, `**` and `?` alone, 
 c.yaml:6:66: `protected_paths[3]` must be a pattern of `*`, `**` and `?` alone, not `a\b`
   hint: write one pattern for each path; `?` stands for any one character
 c.yaml:6:73: `protected_paths[4]` must be a pattern of relative paths without `..`, not empty
+  hint: write a pattern like `.github/workflows/**`
 ",
     );
 }

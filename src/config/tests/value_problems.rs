@@ -21,6 +21,7 @@ c.yaml:7:25: `address_pr_reviews` must be `true` or `false`, not `off`
 c.yaml:8:18: `auto_fix_ci` must be `true` or `false`, not `1`
   hint: write `true`
 c.yaml:9:20: `post_merge_ci` must be `true` or `false`, not `maybe`
+  hint: write `true` or `false`
 c.yaml:10:29: `auto_resolve_conflicts` must be `true` or `false`, not `"true"`
   hint: write `true`
 c.yaml:11:23: `require_approval` must be `true`, `false` or `human`, not `No`
@@ -41,10 +42,15 @@ issue_max_agent_runs: [1]",
         ),
         r"
 c.yaml:6:18: `max_retries` must be a whole number from 0 to 1000, not `three`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:7:25: `ci_fix_max_retries` must be a whole number from 0 to 1000, not `-1`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:8:27: `conflict_max_retries` must be a whole number from 0 to 1000, not `1.5`
+  hint: write a whole number in that range; without the line it is `3`
 c.yaml:9:26: `max_parallel_issues` must be a whole number from 1 to 100, not `0`
+  hint: write a whole number in that range; without the line it is `1`
 c.yaml:10:27: `issue_max_agent_runs` must be a whole number from 0 to 10000, not a list
+  hint: write a whole number in that range; without the line it is `10`
 ",
     );
 }
@@ -60,13 +66,13 @@ post_merge_ci_grace: 5x",
         ),
         r"
 c.yaml:6:20: `poll_interval` must be a time, not `3 weeks`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `60`
 c.yaml:7:21: `ci_start_grace` must be a time, not `-3`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `180`
 c.yaml:8:15: `lock_ttl` must be a time, not a list
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `14400`
 c.yaml:9:26: `post_merge_ci_grace` must be a time, not `5x`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `180`
 ",
     );
     check(
@@ -76,8 +82,9 @@ lock_ttl: .inf",
         ),
         r"
 c.yaml:6:20: `poll_interval` must be 100 ms or longer, not `0`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `60`
 c.yaml:7:15: `lock_ttl` must be a time, not `.inf`
-  hint: write seconds as a number, or `500ms`, `30s`, `10m`, `2h`, `1d`
+  hint: write a number of seconds, or a time like `500ms`, `30s`, `10m`, `2h`, `1d`; without the line it is `14400`
 ",
     );
 }
@@ -95,7 +102,9 @@ lock: row",
 c.yaml:6:19: `merge_method` must be one of `squash`, `merge`, `rebase`, not `sqash`
   hint: did you mean `squash`?
 c.yaml:7:12: `order` must be one of `priority`, `oldest`, not `3`
+  hint: write one of these words; without the line it is `priority`
 c.yaml:9:11: `lock` must be one of `lease`, `label`, not `row`
+  hint: write one of these words; without the line it is `lease`
 ",
     );
 }
@@ -114,6 +123,7 @@ c.yaml:6:13: `labels` must be a mapping, not a number
 c.yaml:7:22: `target.labels` must be a list, not text
   hint: write `[bug]`
 c.yaml:7:37: `target.assignee` must be a GitHub login or empty, not `a b`
+  hint: write the login as in the profile's address, without `@`
 c.yaml:7:55: `target.milestone` must be text, not a number
   hint: put it in quotes: `"3"`
 c.yaml:8:23: `protected_paths[0]` must be text, not a number
@@ -136,16 +146,23 @@ claims: {marker: 'a b', label: 'a,b', hold_label: ''}",
         ),
         r"
 c.yaml:6:18: `base_branch` must be a branch name or empty, not `a b`
+  hint: write the branch as `git branch` shows it, or remove the line: GitHub is asked then
 c.yaml:7:20: `branch_prefix` must be the beginning of a branch name, not `-x`
+  hint: write a beginning like `issue-` or `ghswarm/issue-`: no spaces, no `..`, no `/` in front
 c.yaml:8:20: `question_file` must be a file in the worktree, without `..` and outside `.git`, not `../q`
+  hint: write a name like `.agent_question.md`
 c.yaml:9:19: `activity_dir` must be an absolute path or one that begins with `~/`, not `logs`
   hint: write the path from `/` on
 c.yaml:10:15: `event_db` must be an absolute path, one that begins with `~/`, or empty, not `~bob/x`
   hint: write the path from `/` on
 c.yaml:11:23: `protected_paths[0]` must be a pattern of relative paths without `..`, not `/etc`
+  hint: write a pattern like `.github/workflows/**`
 c.yaml:12:22: `claims.marker` must be a word of letters, digits, `-` and `_`, not `a b`
+  hint: write a word like `claude-lock`
 c.yaml:12:36: `claims.label` must be the name of a label: 1 to 50 characters, no comma, not `a,b`
+  hint: write the label's name as it stands on GitHub
 c.yaml:12:55: `claims.hold_label` must be the name of a label: 1 to 50 characters, no comma, not empty
+  hint: write the label's name as it stands on GitHub
 ",
     );
     check(
@@ -167,8 +184,11 @@ fn patterns_that_do_not_compile_or_match_nothing_are_told() {
         &with("transient_error_patterns: ['(', '', 'a*']"),
         r"
 c.yaml:6:32: `transient_error_patterns[0]` must be a regular expression (unclosed group), not `(`
+  hint: write it in the syntax of https://docs.rs/regex, in single quotes; `\` stands before a sign that is meant as itself
 c.yaml:6:37: `transient_error_patterns[1]` must be a regular expression that does not match the empty text, not empty
+  hint: write it in the syntax of https://docs.rs/regex, in single quotes; `\` stands before a sign that is meant as itself
 c.yaml:6:41: `transient_error_patterns[2]` must be a regular expression that does not match the empty text, not `a*`
+  hint: write it in the syntax of https://docs.rs/regex, in single quotes; `\` stands before a sign that is meant as itself
 ",
     );
 }
@@ -179,12 +199,14 @@ fn a_namespace_that_is_none_or_taken_is_told() {
         &with("lease: {namespace: heads/x}"),
         r"
 c.yaml:6:24: `lease.namespace` must be free for leases; `refs/heads/` is git's or GitHub's own, not `heads/x`
+  hint: write a word like `leases`; refs are then `refs/leases/…`
 ",
     );
     check(
         &with("lease: {namespace: 'a b'}"),
         r"
 c.yaml:6:24: `lease.namespace` must be a part of a ref name, not `a b`
+  hint: write a word like `leases`; refs are then `refs/leases/…`
 ",
     );
 }

@@ -38,7 +38,7 @@ fn renew() {
     check(&given, "renew: the lease gets old");
     check(
         &implementing(Some(running())).lease(OUR_CLAIM, 200, 11),
-        "wait: implement runs since 12:00:00 UTC",
+        "wait: implement runs since 2026-01-02 12:00:00 UTC",
     );
 }
 

@@ -6,7 +6,7 @@ use super::{check, told};
 use crate::decide::{Decision, Effect};
 use crate::model::ids::RefName;
 use crate::model::limits::PUSHED_FILE_BYTES_MAX;
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret};
+use crate::model::outgoing::{OutgoingChange, OutgoingCommit, OutgoingSecret, SecretPlace};
 use crate::model::phase::Phase;
 use crate::model::pr::MergeMethod;
 use crate::model::run::{RunEnd, RunKind, RunStatus};
@@ -74,15 +74,23 @@ fn a_commit_that_may_not_leave_is_refused_with_the_place_and_the_way_out() {
 #[test]
 fn a_secret_is_refused_with_its_place_and_kind_before_a_review_is_paid_and_before_the_push() {
     let mut bad = commit('2', "Two", "a.txt");
-    let secret = |path: Option<&str>| OutgoingSecret {
-        path: path.map(str::to_owned),
+    let secret = |place| OutgoingSecret {
+        place,
         line: 7,
         kind: "a GitHub token",
     };
-    bad.secrets = vec![secret(Some("a.txt")), secret(None)];
+    let named = |kind: fn(String) -> SecretPlace| secret(kind("a.txt".to_owned()));
+    bad.secrets = vec![
+        named(SecretPlace::File),
+        secret(SecretPlace::Message),
+        named(SecretPlace::Name),
+        secret(SecretPlace::Header),
+    ];
     let words = [
         "commit 2222222 brings along a GitHub token: line 7 of `a.txt`",
         "line 7 of its message",
+        "in the name of the file `a.txt`",
+        "in its author or committer",
         "git reset --soft 2222222^",
         "from two parts",
     ];

@@ -136,7 +136,10 @@ fn what_an_agent_did_in_its_box_comes_out_before_its_end_is_judged() {
             "take over the box: bring the agent's work out of its box",
         );
     }
-    check(&boxed(running()), "wait: implement runs since 12:00:00 UTC");
+    check(
+        &boxed(running()),
+        "wait: implement runs since 2026-01-02 12:00:00 UTC",
+    );
 }
 
 /// An agent that found no container did nothing: it is begun again and counted once.

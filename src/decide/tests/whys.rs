@@ -105,7 +105,7 @@ fn claimed_elsewhere() {
     let given = snapshot().lease(OTHER_CLAIM, 300, 1);
     check(
         &given,
-        "wait: claimed by `owner of c-other`, may be taken over at 12:30:00 UTC",
+        "wait: claimed by `owner of c-other`, may be taken over at 2026-01-02 12:30:00 UTC",
     );
 }
 
@@ -116,7 +116,7 @@ fn odd_lease() {
     "no JSON".clone_into(&mut commit.message);
     check(
         &given,
-        "wait: its lease cannot be read, may be taken over at 16:00:00 UTC",
+        "wait: its lease cannot be read, may be taken over at 2026-01-02 16:00:00 UTC",
     );
 }
 
@@ -253,7 +253,7 @@ fn backoff() {
     let given = in_phase(Phase::Implement).state(|state| {
         state.wait_until = Some("2026-01-02T13:00:00Z".parse().unwrap());
     });
-    check(&given, "wait: waiting until 13:00:00 UTC");
+    check(&given, "wait: waiting until 2026-01-02 13:00:00 UTC");
     let now = given.with(|given| given.seen.order.now = true);
     check(&now, "claim: free");
 }
@@ -271,25 +271,25 @@ fn local_trouble() {
     };
     check(
         &rests(2),
-        "wait: failed 2 times in a row, left alone until 13:00:00 UTC: start the run: disk full",
+        "wait: failed 2 times in a row, left alone until 2026-01-02 13:00:00 UTC: start the run: disk full",
     );
     check(
         &rests(1),
-        "wait: failed, left alone until 13:00:00 UTC: start the run: disk full",
+        "wait: failed, left alone until 2026-01-02 13:00:00 UTC: start the run: disk full",
     );
 }
 
 #[test]
 fn run_going() {
     let given = implementing(Some(running()));
-    check(&given, "wait: implement runs since 12:00:00 UTC");
+    check(&given, "wait: implement runs since 2026-01-02 12:00:00 UTC");
     let frozen = RunStatus::Running {
         since: start_time(),
         frozen: true,
     };
     check(
         &implementing(Some(frozen)),
-        "wait: implement is paused since 12:00:00 UTC",
+        "wait: implement is paused since 2026-01-02 12:00:00 UTC",
     );
 }
 

@@ -19,6 +19,7 @@ pub(super) fn circle(f: &mut fmt::Formatter<'_>, issues: &[IssueNumber]) -> fmt:
     }
 }
 
+/// With its day: reasons are read later, too, in comments and events.
 pub(super) fn clock(time: Timestamp) -> impl fmt::Display {
-    time.format("%H:%M:%S UTC")
+    time.format("%Y-%m-%d %H:%M:%S UTC")
 }

@@ -74,12 +74,16 @@ impl RepoEngine {
             head: branch.clone(),
             base,
         };
-        let (number, _) = self.world.github.open_pr(&proof, &pr).await?;
-        self.world
-            .github
-            .add_assignee(&proof, number.0, &seen.repo.operator)
-            .await?;
-        Ok(Performed::LookAgain)
+        let head = view.remote_head().cloned();
+        let head = head.ok_or_else(|| stale("open the pull request", "the branch is gone"))?;
+        let (number, url) = self.world.github.open_pr(&proof, &pr).await?;
+        let operator = &seen.repo.operator;
+        let github = &self.world.github;
+        github.add_assignee(&proof, number.0, operator).await?;
+        Ok(Performed::noted(seen, |look| {
+            let opened = Opened { number, url, head };
+            look.prs.push(opened.into_seen(&pr, seen));
+        }))
     }
 
     pub(super) async fn perform_assign_pr(
@@ -116,8 +120,16 @@ impl RepoEngine {
             title: self.redact(&comments::merge_title(issue, pr)),
             message: comments::merge_message(issue),
         };
-        self.world.github.merge_pr(&proof, &merge).await?;
-        Ok(Performed::LookAgain)
+        let commit = self.world.github.merge_pr(&proof, &merge).await?;
+        self.forget_tip();
+        // What the merge led to (checks, a branch that GitHub deletes) is the next look's.
+        Ok(Performed::noted(seen, |look| {
+            let at = look.at;
+            let merged = look.prs.iter_mut().find(|one| one.number == pr);
+            if let Some(merged) = merged {
+                merged.state = PrState::Merged { commit, at };
+            }
+        }))
     }
 
     pub(super) async fn perform_enqueue(
@@ -156,6 +168,44 @@ impl RepoEngine {
                     .retain(|name, _| !refs.iter().any(|(gone, _)| gone == name));
             })),
             SwapOutcome::Stale => Err(stale("delete the branch", "it moved")),
+        }
+    }
+}
+
+/// A pull request that GitHub has just made.
+struct Opened {
+    number: PrNumber,
+    url: String,
+    head: Sha,
+}
+
+impl Opened {
+    /// As the next look will show it, without what only time tells: no check has begun, and whether it merges
+    /// is not known. So nothing can be decided of it but to wait.
+    fn into_seen(self, asked: &NewPr, seen: &Snapshot) -> PullRequest {
+        PullRequest {
+            number: self.number,
+            node_id: String::new(),
+            state: PrState::Open,
+            draft: false,
+            head_repo: Some(seen.repo.id),
+            head_ref: asked.head.clone(),
+            checks: CommitChecks {
+                sha: self.head.clone(),
+                checks: Vec::new(),
+            },
+            head_sha: self.head,
+            base_ref: asked.base.clone(),
+            author: None,
+            mergeable: Mergeable::Unknown,
+            review_decision: None,
+            reviews: Vec::new(),
+            behind: false,
+            merge_queue: false,
+            queued: None,
+            assignees: vec![seen.repo.operator.clone()],
+            created_at: seen.look.at,
+            url: self.url,
         }
     }
 }

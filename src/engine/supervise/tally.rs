@@ -8,6 +8,7 @@ use crate::model::agent_stream::{AgentErrorKind, AgentReport};
 use crate::model::ids::Timestamp;
 use crate::model::limits::REPORTS_KEPT_EVERY;
 use crate::model::run::{RunCommand, RunSpec};
+use crate::ports::PortResult;
 use crate::ports::processes::Success;
 
 use super::Parts;
@@ -25,6 +26,8 @@ struct Book {
     reports: Vec<CommandReport>,
     /// When they were kept last, and what they said then.
     kept: Option<(Duration, Vec<CommandReport>)>,
+    /// They could not be kept.
+    owed: bool,
 }
 
 impl<'a> Tally<'a> {
@@ -129,11 +132,25 @@ impl<'a> Tally<'a> {
     }
 
     fn keep(&self) {
-        let mut book = self.book();
-        if let Err(error) = self.parts.processes.keep_reports(&book.reports) {
+        if let Err(error) = self.try_to_keep() {
             tracing::warn!("{error}");
         }
+    }
+
+    fn try_to_keep(&self) -> PortResult<()> {
+        let mut book = self.book();
+        let kept = self.parts.processes.keep_reports(&book.reports);
         book.kept = Some((self.parts.clock.boot_time(), book.reports.clone()));
+        book.owed = kept.is_err();
+        kept
+    }
+
+    /// Keeps what could not be kept before.
+    pub(super) fn settle(&self) {
+        let owed = self.book().owed;
+        if owed && self.try_to_keep().is_ok() {
+            tracing::info!("what the agents said is kept now");
+        }
     }
 }
 

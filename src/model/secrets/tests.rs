@@ -67,3 +67,29 @@ fn a_private_key_without_its_end_is_taken_out_as_far_as_it_goes() {
     let whole = format!("{key}-----END PRIVATE KEY-----\nand so on");
     assert_eq!(secrets.redact(&whole), "[redacted]\nand so on");
 }
+
+#[test]
+fn one_pass_over_all_finds_what_each_search_of_its_own_finds() {
+    let values = ["pässwörd-geheim", "a.b*c(d)e", "two\nlines-here"];
+    let secrets = Secrets::new(values.map(str::to_owned));
+    let texts = [
+        "x pässwörd-geheim y",
+        "a.b*c(d)e",
+        "aXb*c(d)e",
+        "two\nlines-here",
+        "https://me:word@example.com and HTTPS://me:word@example.com",
+        "glpat-aaaaaaaaaaaaaaaaaaaaaaaa xoxb-aaaaaaaaaaaa",
+        "-----BEGIN PRIVATE KEY-----\nabc",
+        "nothing at all",
+    ];
+    for text in texts {
+        let mut alone: Vec<_> = secrets
+            .taken_out()
+            .flat_map(|one| one.find_iter(text.as_bytes()))
+            .map(|place| place.range())
+            .collect();
+        alone.sort_by_key(|span| (span.start, span.end));
+        assert_eq!(secrets.spans(text.as_bytes()), alone, "{text}");
+    }
+    assert!(secrets.any().is_some());
+}

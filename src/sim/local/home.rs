@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) events: Vec<Event>,
     pub(super) dead: bool,
     pub(super) offline: bool,
+    /// Why nothing can be written here now.
+    pub(super) full: Option<String>,
     pub(super) push_refusal: Option<String>,
     pub(super) broken_worktrees: Option<String>,
 }
@@ -194,6 +196,11 @@ impl SimHome {
     /// The remote refuses pushes with these words; `None`: no more.
     pub fn refuse_pushes(&self, words: Option<&str>) {
         self.with(|state| state.push_refusal = words.map(str::to_owned));
+    }
+
+    /// The disk is full, and these words say so; `None`: there is room again.
+    pub fn fill_disk(&self, words: Option<&str>) {
+        self.with(|state| state.full = words.map(str::to_owned));
     }
 
     /// Worktrees cannot be looked at, and git says these words about it; `None`: they can again.

@@ -11,7 +11,9 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Sort, Time};
 
 use crate::model::ids::{BranchName, Sha, Timestamp};
-use crate::model::outgoing::{OutgoingChange, OutgoingCommit, add_unexplained, secrets_in};
+use crate::model::outgoing::{
+    OutgoingChange, OutgoingCommit, SecretPlace, add_unexplained, secrets_in, secrets_in_name,
+};
 use crate::model::secrets::Secrets;
 use crate::ports::{PortError, Refusal};
 
@@ -198,11 +200,14 @@ impl Objects {
                 )
             };
             let changed = self.changed(parent.as_ref(), &commit)?;
-            let mut found: Vec<_> = secrets_in(secrets, None, (1, message.as_bytes())).collect();
+            let mut found: Vec<_> =
+                secrets_in(secrets, || SecretPlace::Message, (1, message.as_bytes())).collect();
             for path in &changed {
                 // In memory a file is what one commit writes: all of it is new.
                 let text = self.file(&commit, path)?.unwrap_or_default();
-                found.extend(secrets_in(secrets, Some(path), (1, text.as_bytes())));
+                let file = || SecretPlace::File(path.clone());
+                found.extend(secrets_in(secrets, file, (1, text.as_bytes())));
+                found.extend(secrets_in_name(secrets, path));
             }
             commits.push(OutgoingCommit {
                 message,

@@ -30,6 +30,10 @@ impl Memory for MemMemory {
             }
         });
     }
+
+    fn unwritable(&self) -> Option<String> {
+        self.home.with(|state| state.full.clone())
+    }
 }
 
 /// The events of a simulated home.

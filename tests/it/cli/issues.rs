@@ -120,6 +120,27 @@ fn a_held_issue_says_which_label_holds_it() {
 }
 
 #[test]
+fn a_cycle_tells_each_time_what_is_blocked_and_what_frees_it() {
+    let world = Served::new();
+    world.post("issues/1/labels", &json!({ "labels": ["do-not-dispatch"] }));
+    let issue = json!({ "title": "No spec", "body": "Hello.", "labels": ["status: idle"] });
+    world.post("issues", &issue);
+    world.run(&["cycle"]);
+    // By now it may be asleep, and is told of all the same.
+    let page = world.run(&["cycle"]);
+    let from = page
+        .find("nothing more goes on")
+        .unwrap_or_else(|| panic!("{page}"));
+    insta::assert_snapshot!(&page[from..]);
+    assert!(page.ends_with("--- exit status 1"), "{page}");
+    let waited = world.run(&["cycle", "--wait"]);
+    assert!(
+        waited.contains("take the label `do-not-dispatch` off"),
+        "{waited}"
+    );
+}
+
+#[test]
 fn an_issue_that_waits_says_for_what_and_a_cycle_is_named() {
     let world = Served::new();
     let spec = |words: &str| {

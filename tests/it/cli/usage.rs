@@ -97,3 +97,23 @@ fn an_issue_without_a_title_is_said_and_leaves_nothing_behind() {
     ]);
     assert!(page.contains("it is the title"), "{page}");
 }
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it starts the program as a user does"
+)]
+fn an_error_that_cannot_be_printed_keeps_its_exit_status() {
+    // Every write to it fails, as to a log on a full disk.
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_ghswarm"))
+        .env_clear()
+        .args(["--config", "/nonexistent.yaml", "cycle"])
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(3));
+}

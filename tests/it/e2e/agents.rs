@@ -118,6 +118,20 @@ fn finish_loop(mut engine: std::process::Child, with: Signal) -> Option<i32> {
 }
 
 #[test]
+fn a_second_loop_of_one_home_refuses() {
+    let world = World::new(&Setup::default());
+    let home = world.home("one");
+    let first = home.start(&["loop"]);
+    until_so("the first loop looks around", || world.asked() > 0);
+    let second = home.ghswarm(&["loop"]).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(4), "{said}");
+    let named = format!("is running (process {})", first.id());
+    assert!(said.contains(&named) && said.contains("hint: "), "{said}");
+    assert_eq!(finish_loop(first, Signal::TERM), Some(143));
+}
+
+#[test]
 fn a_loop_ends_at_a_signal_while_its_run_goes_on() {
     let world = World::new(&Setup::default());
     let issue = world.open_issue("Do it", &body("[]"));

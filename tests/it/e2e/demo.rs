@@ -39,6 +39,36 @@ fn the_demo_ends_done() {
     assert_eq!(line["post_merge_checks"], "success");
     assert_eq!(line["agent_runs"], 3, "one try failed its verify step");
     assert!(line["comments"].as_u64().unwrap() <= 2, "{line}");
+    let phases = line["api_requests_by_phase"].as_array().unwrap();
+    let names: Vec<&str> = phases
+        .iter()
+        .filter_map(|one| one["phase"].as_str())
+        .collect();
+    let expected = [
+        "start",
+        "implement",
+        "ai_review",
+        "create_pr",
+        "wait_ci",
+        "verify_merge",
+        "done",
+    ];
+    assert_eq!(names, expected, "{line}");
+    let sum: u64 = phases
+        .iter()
+        .filter_map(|one| one["requests"].as_u64())
+        .sum();
+    assert_eq!(Some(sum), line["api_requests"].as_u64(), "{line}");
+    // How often the checks are waited for hangs on the machine: 13 and 7 at the least, so 50 in all.
+    let waits = |one: &&serde_json::Value| {
+        ["wait_ci", "verify_merge"].contains(&one["phase"].as_str().unwrap())
+    };
+    let waiting: u64 = phases
+        .iter()
+        .filter(waits)
+        .filter_map(|one| one["requests"].as_u64())
+        .sum();
+    assert_eq!(sum - waiting, 30, "{line}");
     let left = fs::read_dir(tmp.path()).unwrap().count();
     assert_eq!(left, 0, "without --keep its folder goes");
 }

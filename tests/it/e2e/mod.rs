@@ -21,6 +21,7 @@ mod probe;
 mod proxy;
 mod race;
 mod real_claude;
+mod real_demo;
 mod requests;
 mod stalled;
 pub(crate) mod world;

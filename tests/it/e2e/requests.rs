@@ -9,9 +9,13 @@ use ghswarm::sim::github::{Op, RequestRecord};
 use super::until_so;
 use super::world::{OWNER, Setup, World, body};
 
-/// The whole life of an issue takes no more than this. It may only go down. Four of them are the merge gate's:
-/// two for the base's rules, which are kept for an hour, and its tip before the claim and under it.
-const LIFE_MAX: usize = 51;
+/// The whole life of an issue takes no more than this. It may only go down. Three of them are the merge gate's: two
+/// for the base's rules, which are kept for an hour, and one for its tip.
+const LIFE_MAX: usize = 48;
+
+/// The same where the agent's first try fails its verify step, as in the demo. That one needs 50: after a run it
+/// goes on without a listing, while here a cycle of its own does.
+const LIFE_WITH_A_FAILED_TRY_MAX: usize = 53;
 
 #[test]
 fn an_idle_cycle_is_one_conditional_request_however_many_issues_there_are() {
@@ -67,15 +71,29 @@ fn an_idle_cycle_is_one_conditional_request_however_many_issues_there_are() {
 
 #[test]
 fn the_whole_life_of_an_issue_takes_few_requests() {
+    let asked = life(Setup::default().work, "\"true\"", 3);
+    assert!(asked <= LIFE_MAX, "{asked} requests");
+}
+
+#[test]
+fn a_life_with_a_failed_try_takes_few_requests() {
+    let work = "if [ -e first ]; then echo > second; fi; echo > first\ngit add -A\ngit commit -q -m 'Do it'";
+    let asked = life(work, "\"test -e second\"", 5);
+    assert!(asked <= LIFE_WITH_A_FAILED_TRY_MAX, "{asked} requests");
+}
+
+/// Carries an issue through so many runs to its end; answers how many API requests that took.
+fn life(work: &'static str, verify: &str, runs: usize) -> usize {
     let world = World::new(&Setup {
         ci: None,
+        work,
         ..Setup::default()
     });
     world.repo.set_access("rita", Access::Write);
-    let issue = world.open_issue("Do it", &body("\"true\""));
+    let issue = world.open_issue("Do it", &body(verify));
     let home = world.home("one");
     // One cycle each time that something has happened, so that the number does not hang on the pace.
-    for runs in 1..=3 {
+    for runs in 1..=runs {
         assert_eq!(home.cycle().outcome(issue), "running");
         until_so("the run has ended", || {
             let folders = home.run_folders(issue);
@@ -111,7 +129,7 @@ fn the_whole_life_of_an_issue_takes_few_requests() {
     println!("{}", table(&phases(&world, issue, &api)));
     let git = all.len() - api.len();
     println!("in all {} requests, and {git} of git", api.len());
-    assert!(api.len() <= LIFE_MAX, "{} requests", api.len());
+    api.len()
 }
 
 type Counts = BTreeMap<(usize, String), BTreeMap<String, usize>>;

@@ -256,19 +256,7 @@ impl World {
 
     /// Processes that were started for this world and still run.
     pub fn processes(&self) -> Vec<u32> {
-        let mark = self.dir.path().display().to_string();
-        let own = std::process::id();
-        let pids = fs::read_dir("/proc")
-            .unwrap()
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        pids.filter(|pid| *pid != own)
-            .filter(|pid| {
-                ["environ", "cmdline"].iter().any(|file| {
-                    fs::read(format!("/proc/{pid}/{file}"))
-                        .is_ok_and(|text| String::from_utf8_lossy(&text).contains(&mark))
-                })
-            })
-            .collect()
+        processes_of(&self.dir.path().display().to_string())
     }
 
     /// What has to hold once an issue is done, whatever happened on the way.
@@ -455,4 +443,19 @@ fn described(pids: &[u32]) -> Vec<String> {
 pub fn signal(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap();
     let _ = rustix::process::kill_process(pid, signal);
+}
+
+/// Other processes that name this place in their environment or command line.
+pub fn processes_of(mark: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let pids = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let named = |pid: &u32| {
+        ["environ", "cmdline"].iter().any(|file| {
+            fs::read(format!("/proc/{pid}/{file}"))
+                .is_ok_and(|text| String::from_utf8_lossy(&text).contains(mark))
+        })
+    };
+    pids.filter(|pid| *pid != own).filter(named).collect()
 }

@@ -9,6 +9,7 @@ use ghswarm::model::ids::Epoch;
 use ghswarm::model::run::{Clocks, RunEnd, RunExit, RunSpec};
 use ghswarm::ports::clock::Clock;
 use ghswarm::ports::processes::Force;
+use ghswarm::ports::{PortError, PortResult, Refusal};
 
 use super::Home;
 use super::fakes::{LeaseGitHub, lease};
@@ -65,6 +66,20 @@ impl Hours {
     }
 
     async fn run(&self, plan: &Plan) -> (RunExit, Seen) {
+        let exit = self.supervised(plan).await.unwrap();
+        let seen = plan.seen().clone();
+        assert_eq!(seen.exit.as_ref(), Some(&exit));
+        (exit, seen)
+    }
+
+    /// The run leaves no result.
+    async fn fails(&self, plan: &Plan) -> PortError {
+        let error = self.supervised(plan).await.unwrap_err();
+        assert_eq!(plan.seen().exit, None);
+        error
+    }
+
+    async fn supervised(&self, plan: &Plan) -> PortResult<RunExit> {
         let number = Mutex::new(0);
         let nonce = || {
             *number.lock().unwrap() += 1;
@@ -76,10 +91,7 @@ impl Hours {
             github: Some(&*self.github),
             nonce: &nonce,
         };
-        let exit = supervise(&parts, &self.spec).await.unwrap();
-        let seen = plan.seen().clone();
-        assert_eq!(seen.exit.as_ref(), Some(&exit));
-        (exit, seen)
+        supervise(&parts, &self.spec).await
     }
 }
 
@@ -265,4 +277,55 @@ async fn a_finished_run_lets_a_released_lease_go() {
     assert!(exit.success(), "{exit:?}");
     assert!(hours.github.world().refs.is_empty());
     assert!(hours.clock.boot_time() < JumpClock::BEGIN + 10 * MINUTE);
+}
+
+#[tokio::test]
+async fn a_full_disk_at_the_end_is_waited_out_with_the_lease_kept() {
+    let hours = Hours::new();
+    let mut plan = hours.plan(5 * MINUTE);
+    plan.full_until = 65 * MINUTE;
+    let (exit, seen) = hours.run(&plan).await;
+    assert!(exit.success() && exit.note.is_none(), "{exit:?}");
+    assert_eq!(seen.exit, Some(exit), "it was written in the end");
+    let held = hours.clock.boot_time().saturating_sub(JumpClock::BEGIN);
+    assert!(held >= 65 * MINUTE, "{held:?}");
+    assert!(
+        hours.github.world().swaps >= 6,
+        "the lease was renewed meanwhile"
+    );
+}
+
+#[tokio::test]
+async fn a_disk_that_stays_full_is_not_waited_for_for_ever() {
+    let hours = Hours::new();
+    let mut plan = hours.plan(5 * MINUTE);
+    plan.full_until = 6000 * MINUTE;
+    let error = hours.fails(&plan).await;
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    let held = hours.clock.boot_time().saturating_sub(JumpClock::BEGIN);
+    assert!((120 * MINUTE..130 * MINUTE).contains(&held), "{held:?}");
+}
+
+#[tokio::test]
+async fn a_result_that_nobody_wants_any_more_is_not_waited_for() {
+    let hours = Hours::new();
+    let steal = hours.event(|github| github.put("issue-42", "c-theirs", Epoch(2000)));
+    let mut plan = hours.plan(5 * MINUTE).then(20 * MINUTE, steal);
+    plan.full_until = 6000 * MINUTE;
+    hours.fails(&plan).await;
+    let held = hours.clock.boot_time().saturating_sub(JumpClock::BEGIN);
+    assert!(held < 25 * MINUTE, "{held:?}");
+}
+
+#[tokio::test]
+async fn what_no_room_would_mend_is_not_waited_for() {
+    let hours = Hours::new();
+    let mut plan = hours.plan(5 * MINUTE);
+    plan.broken = Some(PortError::refused(
+        "write",
+        Refusal::Local,
+        "no such folder",
+    ));
+    hours.fails(&plan).await;
+    assert!(hours.clock.boot_time() < JumpClock::BEGIN + 6 * MINUTE);
 }

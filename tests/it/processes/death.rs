@@ -37,6 +37,47 @@ fn a_killed_supervisor_is_a_failed_run_and_its_strays_are_swept() {
 }
 
 #[test]
+fn a_living_process_of_the_same_number_without_the_lock_is_no_supervisor() {
+    let home = Home::new();
+    let spec = home.spec(&["true"]);
+    let folder = home.runs.run_folder(&spec.key);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("spec.json"), serde_json::to_vec(&spec).unwrap()).unwrap();
+    // As after a reboot: the mark of a supervisor, and somebody else under its number.
+    let mut other = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
+    let mark = format!(
+        r#"{{"pid":{},"boot":"another","at":"2026-01-02T12:00:00Z"}}"#,
+        other.id()
+    );
+    fs::write(folder.join("started.json"), mark).unwrap();
+    assert_eq!(home.ended().1.end, RunEnd::SupervisorDied);
+    home.runs.stop(&spec.key).unwrap();
+    home.runs.sweep(ISSUE).unwrap();
+    assert_eq!(other.try_wait().unwrap(), None, "nobody signalled it");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
+fn a_supervisor_whose_own_log_cannot_be_written_writes_its_last_word_all_the_same() {
+    let home = Home::new();
+    let mut spec = home.spec(&[""]);
+    let folder = home.runs.run_folder(&spec.key);
+    fs::create_dir_all(&folder).unwrap();
+    // Every write to it fails, as on a full disk.
+    std::os::unix::fs::symlink("/dev/full", folder.join("supervisor.log")).unwrap();
+    // Without the room there is something to complain about.
+    let room = folder.join("exit.json.room");
+    spec.commands[0].shell = format!("rm {}; echo worked", room.display());
+    let (facts, exit) = home.run(&spec);
+    assert!(exit.success(), "{exit:?}");
+    assert!(facts.tail.contains("worked"), "{}", facts.tail);
+}
+
+#[test]
 fn the_next_run_of_the_issue_sweeps_first() {
     let home = Home::new();
     let mut spec = home.spec(&[AGENT]);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ghswarm::model::ids::Timestamp;
 use ghswarm::model::run::{RunCommand, RunExit};
-use ghswarm::ports::PortResult;
 use ghswarm::ports::clock::Clock;
 use ghswarm::ports::processes::{Asked, ChildEnd, ChildFacts, Force, Frozen, LeftFiles, Processes};
+use ghswarm::ports::{PortError, PortResult};
 
 /// Time that passes only while somebody waits, straight to the end of the shortest wait.
 #[derive(Default)]
@@ -98,6 +98,10 @@ pub(super) struct Plan {
     pub prints_every: Duration,
     /// What else happens, so long after the start; checked whenever the supervisor looks around.
     pub acts: Mutex<Vec<(Duration, Act)>>,
+    /// Until then after the start no file can be written.
+    pub full_until: Duration,
+    /// What every write of a file fails with besides.
+    pub broken: Option<PortError>,
     seen: Mutex<Seen>,
 }
 
@@ -119,6 +123,8 @@ impl Plan {
             ends_after,
             prints_every: Duration::from_secs(10),
             acts: Mutex::default(),
+            full_until: Duration::ZERO,
+            broken: None,
             seen: Mutex::default(),
         }
     }
@@ -130,6 +136,16 @@ impl Plan {
 
     pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap()
+    }
+
+    fn write(&self) -> PortResult<()> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if self.age() < self.full_until {
+            return Err(PortError::unavailable("write", "the disk is full", None));
+        }
+        Ok(())
     }
 
     fn age(&self) -> Duration {
@@ -190,12 +206,13 @@ impl Processes for Plan {
     }
 
     fn take_left_files(&self, _: LeftFiles) -> PortResult<()> {
-        Ok(())
+        self.write()
     }
 
     fn note(&self, _: &str) {}
 
     fn finish(&self, exit: &RunExit) -> PortResult<()> {
+        self.write()?;
         self.seen().exit = Some(exit.clone());
         Ok(())
     }

@@ -98,6 +98,91 @@ fn a_run_that_cannot_be_started_blocks_after_some_tries() {
     world.expect_done(issue);
 }
 
+/// A person resumes twice, the second time after `mend`: the paid run is used.
+fn is_not_paid_twice(world: &World, reason: BlockedReason, mend: impl FnOnce(&World)) {
+    let left = Performance::success().file("apples.txt", "sold\n");
+    world.agent.does(RunKind::Implement, 1, left);
+    let issue = world.opens_issue("Sell apples");
+    hours_go_by(world);
+    assert_eq!(world.blocked(issue), Some(reason));
+    world.reads(issue, &reason.code());
+    resume(world, issue);
+    hours_go_by(world);
+    assert_eq!(
+        world.blocked(issue),
+        Some(reason),
+        "the cause is still there"
+    );
+    world.reads(issue, &reason.code());
+    mend(world);
+    resume(world, issue);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+    assert_eq!(world.agent.runs(RunKind::Implement), 1);
+}
+
+#[test]
+fn a_commit_that_failed_is_repeated_and_not_the_run_before_it() {
+    let refused = |_, op| (op == LocalOp::Commit).then_some(LocalFault::Refuse);
+    let world = World::failing(FaultPoints::ask(refused), |_| {});
+    is_not_paid_twice(&world, BlockedReason::CommitFailed, |world| {
+        world.points.stop();
+    });
+}
+
+#[test]
+fn work_that_could_not_be_saved_is_saved_and_not_done_again() {
+    let world = World::new();
+    world
+        .a()
+        .home
+        .refuse_pushes(Some("no refs of that name here"));
+    is_not_paid_twice(&world, BlockedReason::PushRefused, |world| {
+        world.a().home.refuse_pushes(None);
+    });
+}
+
+#[test]
+fn a_sleeper_that_only_a_person_wakes_is_told_again_with_what_frees_it() {
+    let world = World::new();
+    let issue = world.opens("ann", "Sell apples", "No spec.");
+    world.settle();
+    world.minutes(1);
+    world.settle();
+    let report = world.cycle(&world.a());
+    assert_eq!(report.issues, [], "it sleeps");
+    let [stuck] = report.stuck.as_slice() else {
+        panic!("{report:?}");
+    };
+    assert_eq!((stuck.issue.0, stuck.outcome), (issue, "blocked"));
+    assert!(stuck.why.contains("GHSWARM_VERIFY"), "{stuck:?}");
+    assert!(stuck.frees.is_some() && report.settled(), "{stuck:?}");
+    world.reads(issue, "spec_missing");
+}
+
+#[test]
+fn a_full_disk_is_waited_for_and_told_before_anything_is_paid() {
+    let world = World::new();
+    let issue = world.opens_issue("Sell apples");
+    world
+        .a()
+        .home
+        .fill_disk(Some("the disk of `/home` is full"));
+    hours_go_by(&world);
+    assert_eq!(world.a().why(issue), "local_trouble");
+    let report = world.cycle(&world.a());
+    assert_eq!(report.issues[0].outcome, "trouble", "`cycle` ends with 4");
+    assert_eq!(world.a().home.runs_started(), 0);
+    assert_eq!(world.leases(), Vec::<String>::new());
+    let number = ghswarm::model::ids::IssueNumber(issue);
+    let explained = world.wait(world.a().engine().explain(number, &Order::default()));
+    let why = explained.unwrap().decision.why().to_string();
+    assert!(why.contains("the disk of `/home` is full"), "{why}");
+    world.a().home.fill_disk(None);
+    world.ci_is_green().settle();
+    world.expect_done(issue);
+}
+
 #[test]
 fn a_wait_after_failures_is_the_guard_that_stops_and_only_a_person_skips_it() {
     let world = World::new();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-use crate::model::outgoing::OutgoingCommit;
+use crate::model::outgoing::{OutgoingCommit, SecretPlace};
 use crate::model::secrets::Secrets;
 
 async fn commits(place: &Place, path: &Path) -> Vec<OutgoingCommit> {
@@ -17,7 +17,13 @@ async fn secrets(place: &Place, path: &Path) -> Vec<String> {
     let told = found.iter().filter(|one| !one.secrets.is_empty());
     let told = told.map(|commit| {
         let place = |one: &crate::model::outgoing::OutgoingSecret| {
-            format!("{}:{}", one.path.as_deref().unwrap_or("message"), one.line)
+            let at = match &one.place {
+                SecretPlace::File(path) => path,
+                SecretPlace::Name(path) => &format!("name {path}"),
+                SecretPlace::Message => "message",
+                SecretPlace::Header => "header",
+            };
+            format!("{at}:{}", one.line)
         };
         let places: Vec<String> = commit.secrets.iter().map(place).collect();
         let subject = commit.message.lines().next().unwrap_or_default();
@@ -225,4 +231,46 @@ async fn the_search_in_a_flood_comes_to_an_end() {
     commit(&new.path, "small.txt", Some(&token()));
     let expected = ["touch small.txt: small.txt:1"];
     assert_eq!(secrets(&place, &new.path).await, expected);
+}
+
+#[tokio::test]
+async fn names_of_new_files_and_of_who_made_a_commit_are_searched_for_secrets() {
+    let place = Place::new();
+    let old = format!("old-{}", token());
+    place.commit(&old, "known\n");
+    git(&place.clone(), &["push", "--quiet", "origin", "main"]);
+    let new = place.add(42).await;
+    commit(&new.path, &old, Some("changed\n"));
+    let name = format!("new-{}.txt", token());
+    commit(&new.path, &name, Some("x"));
+    commit(&new.path, "plain.txt", Some("x"));
+    let author = format!("--author={} <a@example.com>", token());
+    git(
+        &new.path,
+        &["commit", "--quiet", "--amend", "--no-edit", &author],
+    );
+    let committer = ["-c", "user.email=hunter2-hunter2@example.com"];
+    let empty = ["commit", "--quiet", "--allow-empty", "-m", "empty"];
+    git(&new.path, &[&committer[..], &empty[..]].concat());
+    for _ in 0..2 {
+        let found = commits(&place, &new.path).await;
+        let mut places: Vec<(&str, &SecretPlace)> = found
+            .iter()
+            .flat_map(|commit| {
+                let subject = commit.message.lines().next().unwrap_or_default();
+                commit.secrets.iter().map(move |one| (subject, &one.place))
+            })
+            .collect();
+        // The subjects are ours, and name the files.
+        places.retain(|(_, place)| **place != SecretPlace::Message);
+        places.dedup();
+        let shown = SecretPlace::Name("new-[redacted].txt".to_owned());
+        let [named, author, email] = places.as_slice() else {
+            panic!("{places:?}");
+        };
+        assert_eq!(named.1, &shown);
+        assert_eq!(author, &("touch plain.txt", &SecretPlace::Header));
+        assert_eq!(email, &("empty", &SecretPlace::Header));
+        close_to_libgit2(&place);
+    }
 }

@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::adapters::processes::folder::{remove, write_whole};
-use crate::model::limits::LEFT_FILE_BYTES_MAX;
+use crate::model::limits::{LEFT_FILE_BYTES_MAX, LOG_OVERLAP_BYTES};
+use crate::model::secrets::Secrets;
 use crate::ports::processes::LeftFiles;
 
 /// Deletes them, so that an earlier command's question is not taken for the next one's.
@@ -20,12 +21,12 @@ pub(super) fn clear(worktree: &Path, files: &[PathBuf]) {
     }
 }
 
-/// Moves them to `targets`, in the same order; set aside they get the prefix `failed-`.
+/// Moves files to targets, in the same order and without secrets; set aside they get the prefix `failed-`.
 pub(super) fn take(
     worktree: &Path,
-    files: &[PathBuf],
-    targets: &[PathBuf],
+    (files, targets): (&[PathBuf], &[PathBuf]),
     left: LeftFiles,
+    secrets: &Secrets,
 ) -> io::Result<()> {
     for (file, target) in files.iter().zip(targets) {
         let Some(path) = inside(worktree, file) else {
@@ -36,17 +37,24 @@ pub(super) fn take(
         };
         // A link could name any file of the operator, which would then be posted.
         if meta.is_file() {
-            let mut text = Vec::new();
-            File::open(&path)?
-                .take(LEFT_FILE_BYTES_MAX)
-                .read_to_end(&mut text)?;
-            write_whole(&named(target, left), &text)?;
+            write_whole(&named(target, left), &read(&path, secrets)?)?;
         }
         if !meta.is_dir() {
             remove(&path)?;
         }
     }
     Ok(())
+}
+
+/// What it says, cut after its secrets are out: half of one would be none that is known.
+fn read(path: &Path, secrets: &Secrets) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?
+        .take(LEFT_FILE_BYTES_MAX + LOG_OVERLAP_BYTES as u64)
+        .read_to_end(&mut text)?;
+    let mut text = secrets.redact_bytes(&text);
+    text.truncate(usize::try_from(LEFT_FILE_BYTES_MAX).unwrap_or(usize::MAX));
+    Ok(text)
 }
 
 fn named(target: &Path, left: LeftFiles) -> PathBuf {
@@ -83,12 +91,38 @@ mod tests {
         fs::create_dir_all(&run).unwrap();
         fs::write(tree.join("Q.md"), "which one?").unwrap();
         let files = [PathBuf::from("Q.md")];
-        take(&tree, &files, &[run.join("question.md")], LeftFiles::Keep).unwrap();
+        let targets = [run.join("question.md")];
+        let secrets = Secrets::new([]);
+        take(&tree, (&files, &targets), LeftFiles::Keep, &secrets).unwrap();
         assert_eq!(
             fs::read_to_string(run.join("question.md")).unwrap(),
             "which one?"
         );
         assert!(!tree.join("Q.md").exists());
+    }
+
+    #[test]
+    fn the_copies_hold_no_secret_even_where_they_are_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("tree");
+        fs::create_dir_all(&tree).unwrap();
+        let secrets = Secrets::new(["canary-7f3a9b".to_owned()]);
+        let files = [PathBuf::from("Q.md"), PathBuf::from("R.md")];
+        let targets = [dir.path().join("question.md"), dir.path().join("review.md")];
+        let cut = usize::try_from(LEFT_FILE_BYTES_MAX).unwrap();
+        for left in [LeftFiles::Keep, LeftFiles::SetAside] {
+            fs::write(tree.join("Q.md"), "is canary-7f3a9b the key?").unwrap();
+            fs::write(
+                tree.join("R.md"),
+                format!("{}canary-7f3a9b", ".".repeat(cut - 4)),
+            )
+            .unwrap();
+            take(&tree, (&files, &targets), left, &secrets).unwrap();
+            let question = fs::read_to_string(named(&targets[0], left)).unwrap();
+            assert_eq!(question, "is [redacted] the key?");
+            let review = fs::read_to_string(named(&targets[1], left)).unwrap();
+            assert!(review.len() == cut && !review.contains("cana"));
+        }
     }
 
     #[test]
@@ -101,7 +135,8 @@ mod tests {
         symlink(dir.path(), tree.join("sub")).unwrap();
         let files = [PathBuf::from("Q.md"), PathBuf::from("sub/secret")];
         let targets = [dir.path().join("question.md"), dir.path().join("review.md")];
-        take(&tree, &files, &targets, LeftFiles::Keep).unwrap();
+        let secrets = Secrets::new([]);
+        take(&tree, (&files, &targets), LeftFiles::Keep, &secrets).unwrap();
         assert!(!targets[0].exists() && !targets[1].exists());
         assert_eq!(
             fs::read_to_string(dir.path().join("secret")).unwrap(),

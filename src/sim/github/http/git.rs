@@ -100,7 +100,7 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
         return if login.is_empty() {
             ask_for_token()
         } else {
-            plain(StatusCode::FORBIDDEN)
+            denied(&target.key, &login)
         };
     }
     if target.service == "/git-receive-pack" {
@@ -113,6 +113,16 @@ fn handle(sim: &Sim, target: &Target, incoming: &Incoming) -> Response<Body> {
         tracing::warn!(%error, "git http-backend failed");
         plain(StatusCode::INTERNAL_SERVER_ERROR)
     })
+}
+
+/// As GitHub says it; git shows the words of a plain text as the remote's.
+fn denied(key: &str, login: &str) -> Response<Body> {
+    let words = format!("Permission to {key} denied to {login}.\n");
+    let mut response = Response::new(Body::from(words));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    let kind = HeaderValue::from_static("text/plain");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 fn ask_for_token() -> Response<Body> {

@@ -1,6 +1,5 @@
 //! What would free an issue: one answer for each reason. Words for a person; it decides nothing.
 
-use crate::comments;
 use crate::decide::Why;
 use crate::model::blockers::Blocker;
 use crate::model::ids::IssueNumber;
@@ -22,14 +21,14 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::NewerVersion { .. } => "install the newer ghswarm that wrote its state".to_owned(),
         Why::BadBranchName => "mend `branch_prefix` in the configuration".to_owned(),
         Why::RepositoryUnusable { reason } => repository(reason),
-        Why::Blocked { reason, .. } => lower_first(&comments::remedy(*reason, issue)),
+        Why::Blocked { reason, .. } => lower_first(&super::remedy(*reason, issue)),
         Why::BlockedByPerson => format!(
             "replace the label `{}` by `{}`, or run `ghswarm resume {issue}`",
             labels.blocked, labels.idle
         ),
         Why::ClaimedElsewhere { expires, .. } | Why::OddLease { expires } => format!(
             "wait: unless it is renewed, it may be taken over at {}",
-            expires.format("%H:%M:%S UTC")
+            expires.format("%Y-%m-%d %H:%M:%S UTC")
         ),
         Why::NoSlot { .. } => {
             "wait for the other run to end, or raise `max_parallel_issues`".to_owned()
@@ -48,7 +47,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::BusyLabel { label } => format!("take the label `{label}` off if nobody works on it"),
         Why::Backoff { until, .. } | Why::AgentPaused { until, .. } => format!(
             "wait until {}, or skip it: ghswarm run {issue} --force",
-            until.format("%H:%M:%S UTC")
+            until.format("%Y-%m-%d %H:%M:%S UTC")
         ),
         Why::DayBudgetSpent { .. } => {
             "wait for the next day (UTC), or raise `budget` in the configuration".to_owned()
@@ -56,7 +55,7 @@ pub fn frees(why: &Why, issue: IssueNumber, labels: &LabelNames) -> Option<Strin
         Why::LocalTrouble { until, .. } => format!(
             "mend what it names, then skip the wait: ghswarm run {issue} --force; without that it is \
              tried again at {}",
-            until.format("%H:%M:%S UTC")
+            until.format("%Y-%m-%d %H:%M:%S UTC")
         ),
         Why::RunGoing { frozen: true, .. } => {
             "GitHub has to answer again: the run goes on once its lease is renewed".to_owned()
