@@ -227,8 +227,9 @@ pub const CONTAINER_RUN_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// minute or two.
 pub const CONTAINER_AWAY_MAX: Duration = Duration::from_secs(5 * 60);
 
-/// A dead supervisor's request to start a container has reached the engine, or never will, after this.
-pub const CONTAINER_START_SETTLES: Duration = Duration::from_secs(1);
+/// The kernel's word that a container ran out of its memory may reach the engine so much later than that
+/// of its end; seen on Docker 20.10 with cgroups 1, by milliseconds.
+pub const OOM_LATE_MAX: Duration = Duration::from_millis(200);
 
 /// How often it is asked meanwhile.
 pub const CONTAINER_AWAY_LOOK: Duration = Duration::from_millis(500);

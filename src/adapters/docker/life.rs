@@ -1,12 +1,14 @@
 //! The life of one command's container: found by its name or made, followed, ended. It outlives this
 //! process; whoever comes next goes on here.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bollard::models::{ContainerInspectResponse, ContainerState};
 use bollard::query_parameters::{
-    KillContainerOptionsBuilder, LogsOptionsBuilder, WaitContainerOptionsBuilder,
+    EventsOptionsBuilder, KillContainerOptionsBuilder, LogsOptionsBuilder,
+    WaitContainerOptionsBuilder,
 };
 use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
@@ -14,7 +16,8 @@ use tokio::sync::watch;
 
 use super::{Engine, Shared, ask, away, create, fine_if_gone, mounts, pause, prepare, probe, pull};
 use super::{LABEL_FOLDER, status};
-use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, CONTAINER_START_SETTLES};
+use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, OOM_LATE_MAX};
+use crate::model::sandbox::Caps;
 use crate::ports::containers::{Container, ContainerJob, Sink};
 use crate::ports::processes::{ChildEnd, ChildFacts, Force};
 use crate::ports::{PortError, PortResult};
@@ -211,7 +214,7 @@ impl Life {
         if allowed.is_ok_and(|may| *may == May::Never) {
             return Ok(KILLED);
         }
-        if let Found::Ended(end) = look(&engine, &id).await? {
+        if let Found::Ended(end) = look(&engine, &id, &this.job.sandbox.caps).await? {
             this.follow(&engine, &id).await;
             return Ok(end);
         }
@@ -229,7 +232,7 @@ impl Life {
             let (this, engine, id) = (Arc::clone(this), engine.clone(), id.clone());
             async move { this.follow(&engine, &id).await }
         });
-        let end = wait(&engine, &id).await?;
+        let end = wait(&engine, &id, &this.job.sandbox.caps).await?;
         let _ = follower.await;
         Ok(end)
     }
@@ -254,15 +257,15 @@ impl Life {
     async fn find(&self, engine: &Engine, name: &str) -> PortResult<Option<String>> {
         match engine.docker.inspect_container(name, None).await {
             Ok(found) if is_ours(&found, &self.job) => {
-                self.say("going on with the container that is there; its output from the start:");
                 let id = found.id.unwrap_or_else(|| name.to_owned());
                 let state = found.state.and_then(|state| state.status);
-                if state.is_some_and(|state| state.to_string() == "created") {
-                    // Whoever made it may have been killed before its volumes were given away, or while
-                    // its request to start it is still on the way: started twice, it would run twice.
-                    prepare::own_volumes(engine, &self.job, &id).await?;
-                    pause(CONTAINER_START_SETTLES).await;
+                // A dead supervisor's request to start it may still be on the way: started by both, it
+                // would run twice. What is removed is started by nobody.
+                let begun = state.is_none_or(|state| state.to_string() != "created");
+                if !begun && prepare::remove_unstarted(engine, &id).await? {
+                    return Ok(None);
                 }
+                self.say("going on with the container that is there; its output from the start:");
                 Ok(Some(id))
             }
             Ok(_) => {
@@ -406,14 +409,14 @@ fn is_ours(found: &ContainerInspectResponse, job: &ContainerJob) -> bool {
 }
 
 /// Waits for the end. An engine that is away, for an upgrade say, is waited for.
-async fn wait(engine: &Engine, id: &str) -> PortResult<ChildEnd> {
+async fn wait(engine: &Engine, id: &str, caps: &Caps) -> PortResult<ChildEnd> {
     let mut away_for = Duration::ZERO;
     loop {
         let options = WaitContainerOptionsBuilder::default().build();
         let stream = engine.patient.wait_container(id, Some(options));
         // Whatever it answers: the look tells. (A status other than 0 is an error here.)
         let _ = std::pin::pin!(stream).next().await;
-        match look(engine, id).await {
+        match look(engine, id, caps).await {
             Ok(Found::Ended(end)) => return Ok(end),
             // Somebody removed it.
             Ok(Found::Nothing) => return Ok(KILLED),
@@ -425,24 +428,46 @@ async fn wait(engine: &Engine, id: &str) -> PortResult<ChildEnd> {
     }
 }
 
-async fn look(engine: &Engine, id: &str) -> PortResult<Found> {
-    match engine.docker.inspect_container(id, None).await {
-        Ok(found) => Ok(read(&found.state.unwrap_or_default())),
-        Err(error) if status(&error) == Some(404) => Ok(Found::Nothing),
-        Err(error) => Err(away("look at the container", &error)),
-    }
-}
-
-fn read(state: &ContainerState) -> Found {
+async fn look(engine: &Engine, id: &str, caps: &Caps) -> PortResult<Found> {
+    let state = match engine.docker.inspect_container(id, None).await {
+        Ok(found) => found.state.unwrap_or_default(),
+        Err(error) if status(&error) == Some(404) => return Ok(Found::Nothing),
+        Err(error) => return Err(away("look at the container", &error)),
+    };
     let words = state.status.map(|status| status.to_string());
-    let over = matches!(words.as_deref(), Some("exited" | "dead"));
-    if !over {
-        return Found::Running;
-    }
-    // A child that was killed for its memory may leave a parent that exits as if nothing was.
-    if state.oom_killed == Some(true) {
-        return Found::Ended(ChildEnd::OutOfMemory);
+    if !matches!(words.as_deref(), Some("exited" | "dead")) {
+        return Ok(Found::Running);
     }
     let code = state.exit_code.and_then(|code| i32::try_from(code).ok());
-    Found::Ended(code.map_or(KILLED, ChildEnd::Code))
+    Ok(Found::Ended(
+        if state.oom_killed == Some(true)
+            || (caps.memory.is_some() && oom_event(engine, id, &state).await)
+        {
+            // A child that was killed for its memory may leave a parent that exits as if nothing was.
+            ChildEnd::OutOfMemory
+        } else {
+            code.map_or(KILLED, ChildEnd::Code)
+        },
+    ))
+}
+
+/// Does the engine hear of it after the end? Its word in the container's state is that of the moment when
+/// the command ended, and the kernel's two messages come in any order.
+async fn oom_event(engine: &Engine, id: &str, state: &ContainerState) -> bool {
+    let seconds = |time: &Option<String>| {
+        let time = chrono::DateTime::parse_from_rfc3339(time.as_deref()?).ok()?;
+        Some(time.timestamp_micros())
+    };
+    let (Some(since), Some(end)) = (seconds(&state.started_at), seconds(&state.finished_at)) else {
+        return false;
+    };
+    let late = i64::try_from(OOM_LATE_MAX.as_micros()).unwrap_or_default();
+    let words = |micros: i64| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let filters = HashMap::from([("container", vec![id]), ("event", vec!["oom"])]);
+    let options = EventsOptionsBuilder::default()
+        .since(&words(since))
+        .until(&words(end + late))
+        .filters(&filters);
+    let mut events = std::pin::pin!(engine.docker.events(Some(options.build())));
+    matches!(events.next().await, Some(Ok(_)))
 }

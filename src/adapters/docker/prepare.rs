@@ -61,9 +61,20 @@ pub(super) async fn remove(engine: &Engine, id: &str) -> Result<(), bollard::err
     fine_if_gone(engine.docker.remove_container(id, Some(options)).await)
 }
 
+/// Removes a container that was made and not started. `false`: it was started meanwhile, and stays.
+pub(super) async fn remove_unstarted(engine: &Engine, id: &str) -> PortResult<bool> {
+    let removed = engine.docker.remove_container(id, None).await;
+    match removed {
+        Err(error) if status(&error) == Some(409) => Ok(false),
+        removed => fine_if_gone(removed)
+            .map(|()| true)
+            .map_err(|error| away("remove a container that was not started", &error)),
+    }
+}
+
 /// A new volume belongs to root. The engine itself gives it to the container's user, by unpacking an
 /// archive that holds nothing but the directory.
-pub(super) async fn own_volumes(engine: &Engine, job: &ContainerJob, id: &str) -> PortResult<()> {
+async fn own_volumes(engine: &Engine, job: &ContainerJob, id: &str) -> PortResult<()> {
     let user = create::user(job, engine);
     for dir in &job.sandbox.isolate_dirs {
         let above = dir.parent().map(|above| above.display().to_string());
