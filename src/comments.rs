@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use crate::decide::effect::Reclaim;
 use crate::model::comment::{
-    FINISHED_MARKER, LockBy, LockMarker, fence, key_marker, key_of, neutralise, render_lock,
-    render_mirrored_state, render_run, strip_ansi, tail,
+    ANSWER, FINISHED_MARKER, LockBy, LockMarker, QUESTION, fence, key_marker, neutralise,
+    render_lock, render_mirrored_state, render_run, strip_ansi, tail,
 };
 use crate::model::ids::{BranchName, ClaimId, IssueNumber, Login, PrNumber, RepoSlug, Timestamp};
 use crate::model::issue::Issue;
@@ -21,8 +21,6 @@ use crate::model::limits::COMMENT_TAIL_BYTES;
 use crate::model::phase::Phase;
 use crate::model::run::{RunFacts, RunKind};
 use crate::model::state::{BlockedReason, IssueState};
-
-const ANSWER: &str = "**Answer:**\n\n";
 
 /// Who claims an issue, for the checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,8 +210,8 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
         }
         BlockedReason::Clarification => {
             return format!(
-                "Answer in a comment, then set the idle label; or run `ghswarm resume {issue} \
-                 --answer TEXT`."
+                "Answer in a comment, and it goes on by itself (with `clarification_auto_resume: false` set \
+                 the idle label, too); or run `ghswarm resume {issue} --answer TEXT`."
             );
         }
         BlockedReason::AgentFailed
@@ -251,7 +249,7 @@ pub fn remedy(reason: BlockedReason, issue: IssueNumber) -> String {
 pub fn question(key: &str, issue: IssueNumber, state: &IssueState) -> String {
     let asked = state.pending_questions.clone().unwrap_or_default();
     format!(
-        "{}\n**The agent asks before it goes on:**\n\n{}\n\n{}\n",
+        "{}\n{QUESTION}\n\n{}\n\n{}\n",
         key_marker(key),
         quote(&neutralise(&asked)),
         remedy(BlockedReason::Clarification, issue)
@@ -288,13 +286,6 @@ pub fn reclaim(notice: &Reclaim) -> String {
 /// A person's answer given on the command line.
 pub fn answer(key: &str, text: &str) -> String {
     format!("{}\n{ANSWER}{text}\n", key_marker(key))
-}
-
-/// The answer in a comment that `answer` made.
-pub fn answer_in(body: &str) -> Option<&str> {
-    let (_, text) = body.split_once('\n')?;
-    key_of(body)?.contains("/answer-").then_some(())?;
-    text.strip_prefix(ANSWER).map(str::trim_end)
 }
 
 /// Title of the pull request.

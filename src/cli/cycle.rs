@@ -202,30 +202,45 @@ pub async fn run_loop(
     args: &Args,
     options: &LoopOptions,
 ) -> Result<ExitCode, CommandError> {
-    let config = wiring::load_config(env, args.config.as_deref())?;
-    let _only = only_one(&config)?;
-    let mut opened = Vec::new();
-    for opening in openings(env, &config, options.repository.as_deref())? {
-        // What is wrong for good is told before anything begins.
-        opened.push(match opening.open().await {
-            Err(error) if error.passing().is_none() => return Err(error),
-            first => (opening, first.ok()),
-        });
-    }
-    let lines = Arc::new(Lines::default());
-    let mut tasks = tokio::task::JoinSet::new();
-    for (opening, first) in opened {
-        tasks.spawn(for_ever(opening, first, lines.clone()));
-    }
+    // From the first moment on: opening a repository may take as long as GitHub lets it wait.
     tokio::select! {
         signal = super::signals::wait() => {
             output::say("stopping; runs that are going on are finished by their supervisors");
             Ok(ExitCode::from(signal?.exit_code()))
         }
-        Some(ended) = tasks.join_next() => match ended {
-            Ok(error) => Err(error),
-            Err(broken) => Err(CommandError::bug("a repository's loop broke off", broken)),
-        },
+        error = all_for_ever(env, args, options) => Err(error),
+    }
+}
+
+/// All repositories of the loop; answers what keeps it from going on.
+async fn all_for_ever(env: &Env, args: &Args, options: &LoopOptions) -> CommandError {
+    let begun = async {
+        let config = wiring::load_config(env, args.config.as_deref())?;
+        let only = only_one(&config)?;
+        let mut opened = Vec::new();
+        for opening in openings(env, &config, options.repository.as_deref())? {
+            // What is wrong for good is told before anything begins.
+            opened.push(match opening.open().await {
+                Err(error) if error.passing().is_none() => return Err(error),
+                first => (opening, first.ok()),
+            });
+        }
+        Ok((only, opened))
+    };
+    let (_only, opened) = match begun.await {
+        Ok(begun) => begun,
+        Err(error) => return error,
+    };
+    let lines = Arc::new(Lines::default());
+    let mut tasks = tokio::task::JoinSet::new();
+    for (opening, first) in opened {
+        tasks.spawn(for_ever(opening, first, lines.clone()));
+    }
+    match tasks.join_next().await {
+        Some(Ok(error)) => error,
+        Some(Err(broken)) => CommandError::bug("a repository's loop broke off", broken),
+        None => CommandError::new(Kind::Config, "no repository is configured")
+            .hint("write one down: ghswarm init"),
     }
 }
 

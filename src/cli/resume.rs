@@ -9,11 +9,11 @@ use super::run::finish;
 use super::select;
 use super::wiring::refused;
 use crate::comments::freeing;
+use crate::decide::answers::since_question;
 use crate::decide::view::View;
 use crate::decide::{Decision, Order, Why};
 use crate::engine::step::HowFar;
 use crate::engine::{Explained, RepoEngine};
-use crate::model::comment::is_posted_by_ghswarm;
 use crate::model::state::BlockedReason;
 
 /// Runs the command.
@@ -47,16 +47,6 @@ pub async fn resume(
     finish(&engine, &advanced, &report, options.json.into())
 }
 
-/// Has somebody who counts said something since the question?
-fn is_answered(view: &View<'_>) -> bool {
-    let asked = view.state.blocked_at;
-    view.seen.look.comments.iter().any(|comment| {
-        asked.is_none_or(|asked| comment.created_at >= asked)
-            && view.counts(comment)
-            && !is_posted_by_ghswarm(&comment.body)
-    })
-}
-
 /// An order that changes nothing, or that blocks again at once, is refused before anything is written.
 fn helps(
     engine: &RepoEngine,
@@ -80,7 +70,7 @@ fn helps(
                 .hint("write what it should know into the issue's text or a comment"),
         );
     }
-    if asked && options.answer.is_none() && !is_answered(&view) {
+    if asked && options.answer.is_none() && since_question(&view).is_empty() {
         return Err(wrong(format!(
             "the agent's question on issue #{issue} has no answer yet"
         ))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::comment::answer_in;
 
 #[test]
 fn a_checkpoint_parses_back_with_claim_and_state() {

@@ -37,6 +37,7 @@ impl RepoConfig {
             post_merge_ci: self.post_merge_ci,
             post_merge_grace: self.post_merge_ci_grace,
             ci_start_grace: self.ci_start_grace,
+            answers_resume: self.clarification_auto_resume,
             ci_fixes_max: if self.auto_fix_ci {
                 self.ci_fix_max_retries
             } else {

@@ -167,6 +167,7 @@ pub(super) fn read_repository(alias: &str, node: &Node) -> Option<RepoConfig> {
         worktree_setup: all.some_text("worktree_setup"),
         auto_resolve_conflicts: all.switch("auto_resolve_conflicts"),
         conflict_max_retries: all.count("conflict_max_retries"),
+        clarification_auto_resume: all.switch("clarification_auto_resume"),
         auto_fix_ci: all.switch("auto_fix_ci"),
         ci_fix_max_retries: all.count("ci_fix_max_retries"),
         transient_error_patterns: read_patterns(all),

@@ -103,6 +103,8 @@ pub struct RepoConfig {
     pub auto_resolve_conflicts: bool,
     /// Tries at a conflict.
     pub conflict_max_retries: u32,
+    /// Does an answer of a trusted person resume an issue whose agent asked?
+    pub clarification_auto_resume: bool,
     /// Let the agent mend red checks? Until the engine can, they block with a reason.
     pub auto_fix_ci: bool,
     /// Tries at red checks.

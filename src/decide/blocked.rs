@@ -12,7 +12,7 @@ use crate::model::trust::TextTrust;
 use super::effect::{CommentAbout, Effect, KeyedComment};
 use super::signals::ClaimLabel;
 use super::view::View;
-use super::{Decision, Why};
+use super::{Decision, Why, answers};
 
 pub(super) fn guard(view: &View<'_>) -> Option<Decision> {
     if !view.state.is_blocked() {
@@ -42,7 +42,24 @@ fn reason(view: &View<'_>) -> BlockedReason {
 
 /// Does a trusted person, or a fact, say that it goes on?
 fn resumed(view: &View<'_>) -> bool {
-    view.seen.order.resume || idle_label_set_since(view) || merged_meanwhile(view) || cured(view)
+    view.seen.order.resume
+        || idle_label_set_since(view)
+        || merged_meanwhile(view)
+        || cured(view)
+        || answered(view)
+}
+
+/// Somebody who counts has answered the question that stands on the issue.
+fn answered(view: &View<'_>) -> bool {
+    let posted = view
+        .state
+        .blocked_key
+        .as_deref()
+        .is_some_and(|key| view.said(key));
+    view.policy.answers_resume
+        && reason(view) == BlockedReason::Clarification
+        && posted
+        && !answers::since_question(view).is_empty()
 }
 
 /// `idle`, set after we blocked, by somebody whose word counts.

@@ -3,6 +3,7 @@
 //! Total: every snapshot has a decision; nothing here fails, waits, reads a clock or names a door.
 //! Guards come first, in one fixed order; then the phase speaks (one file a phase).
 
+pub mod answers;
 mod approval;
 mod believe;
 mod blocked;

@@ -89,6 +89,8 @@ pub struct Policy {
     pub ci_start_grace: Duration,
     /// Fixes of red checks by an agent, an issue; 0: none, a person mends them.
     pub ci_fixes_max: u32,
+    /// Does an answer of somebody who counts resume an issue that asked? Else it takes an order.
+    pub answers_resume: bool,
     /// Is the branch deleted after the merge?
     pub delete_branch: bool,
     /// Paths that no diff may touch.

@@ -35,6 +35,28 @@ pub fn is_posted_by_ghswarm(body: &str) -> bool {
     body.starts_with(OURS)
 }
 
+/// What an agent's question begins with, in the line after the key.
+pub const QUESTION: &str = "**The agent asks before it goes on:**";
+
+/// What an answer begins with that was given on the command line, in the line after the key.
+pub const ANSWER: &str = "**Answer:**\n\n";
+
+/// Is it an agent's question, as ghswarm posts it? Whether it *is* ours also needs its author.
+pub fn asks(body: &str) -> bool {
+    is_posted_by_ghswarm(body)
+        && body
+            .lines()
+            .nth(1)
+            .is_some_and(|line| line.trim() == QUESTION)
+}
+
+/// The answer in a comment that says one from the command line.
+pub fn answer_in(body: &str) -> Option<&str> {
+    let (_, text) = body.split_once('\n')?;
+    key_of(body)?.contains("/answer-").then_some(())?;
+    text.strip_prefix(ANSWER).map(str::trim_end)
+}
+
 /// The first line of a comment that must not be posted twice. Keys are made of ASCII letters, digits
 /// and `._/:-`; any other character becomes `_`, so that no key can close the marker.
 pub fn key_marker(key: &str) -> String {

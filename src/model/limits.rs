@@ -227,12 +227,16 @@ pub const CONTAINER_RUN_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// minute or two.
 pub const CONTAINER_AWAY_MAX: Duration = Duration::from_secs(5 * 60);
 
+/// How often it is asked meanwhile.
+pub const CONTAINER_AWAY_LOOK: Duration = Duration::from_millis(500);
+
+/// An engine that is shut down has killed its containers, and does not answer any more, after this. Only a
+/// step that was killed waits for it.
+pub const ENGINE_LEAVES_WITHIN: Duration = Duration::from_secs(3);
+
 /// The kernel's word that a container ran out of its memory may reach the engine so much later than that
 /// of its end; seen on Docker 20.10 with cgroups 1, by milliseconds.
 pub const OOM_LATE_MAX: Duration = Duration::from_millis(200);
-
-/// How often it is asked meanwhile.
-pub const CONTAINER_AWAY_LOOK: Duration = Duration::from_millis(500);
 
 /// A run whose containers could not be had is tried again after this: a registry or an engine is
 /// away for minutes, not for seconds.

@@ -16,7 +16,9 @@ use tokio::sync::watch;
 
 use super::{Engine, Shared, ask, away, create, fine_if_gone, mounts, pause, prepare, probe, pull};
 use super::{LABEL_FOLDER, status};
-use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, OOM_LATE_MAX};
+use crate::model::limits::{
+    CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, ENGINE_LEAVES_WITHIN, OOM_LATE_MAX,
+};
 use crate::model::sandbox::Caps;
 use crate::ports::containers::{Container, ContainerJob, Sink};
 use crate::ports::processes::{ChildEnd, ChildFacts, Force};
@@ -232,9 +234,32 @@ impl Life {
             let (this, engine, id) = (Arc::clone(this), engine.clone(), id.clone());
             async move { this.follow(&engine, &id).await }
         });
-        let end = wait(&engine, &id, &this.job.sandbox.caps).await?;
+        let (end, company) = wait(&engine, &id, &this.job.sandbox.caps).await?;
         let _ = follower.await;
+        if this.went_with_the_engine(&engine, end, company).await {
+            let message = "the engine was shut down while the command ran, and ended it";
+            return Err(PortError::unavailable("run the container", message, None));
+        }
         Ok(end)
+    }
+
+    /// An engine that is shut down, for an upgrade say, kills its containers: that is no word about the work.
+    /// An agent's try is paid for, and counts as failed.
+    async fn went_with_the_engine(&self, engine: &Engine, end: ChildEnd, was: Company) -> bool {
+        let killed = matches!(end, ChildEnd::Code(KILLED_BY_TERM | KILLED_BY_KILL));
+        let by_us = *self.may.borrow() == May::Never;
+        if !killed || by_us || self.job.agent.is_some() {
+            return false;
+        }
+        let mut left = ENGINE_LEAVES_WITHIN;
+        while was == Company::Kept && !left.is_zero() {
+            if engine.docker.ping().await.is_err() {
+                return true;
+            }
+            pause(CONTAINER_AWAY_LOOK).await;
+            left = left.saturating_sub(CONTAINER_AWAY_LOOK);
+        }
+        was == Company::Left
     }
 
     /// `None`: the run was ended meanwhile.
@@ -396,6 +421,17 @@ const NO_PROCESS: [&str; 3] = [
 /// As much output is kept to look for that.
 const TAIL_BYTES: usize = 4096;
 
+/// What a shell says of a command that a signal ended.
+const KILLED_BY_TERM: i32 = 128 + 15;
+const KILLED_BY_KILL: i32 = 128 + 9;
+
+/// Did the engine answer all the time?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Kept,
+    Left,
+}
+
 /// It was ended before it began.
 const KILLED: ChildEnd = ChildEnd::Signal(9);
 
@@ -409,20 +445,24 @@ fn is_ours(found: &ContainerInspectResponse, job: &ContainerJob) -> bool {
 }
 
 /// Waits for the end. An engine that is away, for an upgrade say, is waited for.
-async fn wait(engine: &Engine, id: &str, caps: &Caps) -> PortResult<ChildEnd> {
+async fn wait(engine: &Engine, id: &str, caps: &Caps) -> PortResult<(ChildEnd, Company)> {
     let mut away_for = Duration::ZERO;
+    let mut company = Company::Kept;
     loop {
         let options = WaitContainerOptionsBuilder::default().build();
         let stream = engine.patient.wait_container(id, Some(options));
         // Whatever it answers: the look tells. (A status other than 0 is an error here.)
         let _ = std::pin::pin!(stream).next().await;
         match look(engine, id, caps).await {
-            Ok(Found::Ended(end)) => return Ok(end),
+            Ok(Found::Ended(end)) => return Ok((end, company)),
             // Somebody removed it.
-            Ok(Found::Nothing) => return Ok(KILLED),
+            Ok(Found::Nothing) => return Ok((KILLED, company)),
             Ok(Found::Running) => away_for = Duration::ZERO,
             Err(error) if away_for >= CONTAINER_AWAY_MAX => return Err(error),
-            Err(_) => away_for += CONTAINER_AWAY_LOOK,
+            Err(_) => {
+                company = Company::Left;
+                away_for += CONTAINER_AWAY_LOOK;
+            }
         }
         pause(CONTAINER_AWAY_LOOK).await;
     }

@@ -114,6 +114,13 @@ pub(in crate::config) const REPOSITORY: &[Key] = &[
     )
     .not_yet("conflicts block"),
     key(
+        "clarification_auto_resume",
+        Kind::Switch,
+        "true",
+        "a comment of a trusted person after an agent's question is the answer, and the work goes on; else it \
+         takes the idle label or `ghswarm resume`",
+    ),
+    key(
         "auto_fix_ci",
         Kind::Switch,
         "true",

@@ -84,6 +84,7 @@ pub(super) fn policy() -> Policy {
         post_merge_grace: minutes(3),
         ci_start_grace: minutes(3),
         ci_fixes_max: 2,
+        answers_resume: true,
         delete_branch: true,
         protected_paths: Vec::new(),
         agent_names: AgentNames {

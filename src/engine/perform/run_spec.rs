@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::comments;
 use crate::decide::Snapshot;
+use crate::decide::answers::since_question;
 use crate::decide::effect::RunPlan;
 use crate::decide::policy::command_name;
 use crate::decide::spending::allowance;
@@ -12,7 +12,7 @@ use crate::decide::view::View;
 use crate::model::agent::{AgentCommand, Session, provider_of};
 use crate::model::agent_stream::{AgentErrorKind, AgentFormat};
 use crate::model::body::{VerifyBlock, without_our_blocks};
-use crate::model::comment::{is_posted_by_ghswarm, strip_ansi, tail};
+use crate::model::comment::{strip_ansi, tail};
 use crate::model::limits::{LOG_TAIL_BYTES, PROMPT_ARG_BYTES_MAX};
 use crate::model::run::{Boxed, Order, RunCommand, RunFacts, RunKey, RunKind, RunSpec, RunStatus};
 use crate::model::sandbox::{Sandbox, SandboxOwner, place_of};
@@ -383,19 +383,8 @@ fn answers(view: &View<'_>) -> Vec<String> {
     if view.state.pending_questions.is_none() {
         return Vec::new();
     }
-    let asked = view.seen.look.comments.iter().rposition(|comment| {
-        is_posted_by_ghswarm(&comment.body) && comment.body.contains("The agent asks")
-    });
-    let since = asked.map_or(0, |index| index + 1);
-    view.seen.look.comments[since..]
-        .iter()
-        .filter(|comment| view.counts(comment))
-        .filter_map(|comment| match comments::answer_in(&comment.body) {
-            Some(answer) => Some(answer.to_owned()),
-            None if is_posted_by_ghswarm(&comment.body) => None,
-            None => Some(comment.body.clone()),
-        })
-        .collect()
+    let answers = since_question(view);
+    answers.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

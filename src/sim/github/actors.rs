@@ -119,7 +119,7 @@ struct Ci {
 }
 
 impl Ci {
-    /// Tests one commit that was not tested yet.
+    /// Tests one commit that was not tested yet, or whose job was asked to run again.
     fn turn(&mut self) -> SimResult<()> {
         let open = self
             .repo
@@ -129,7 +129,8 @@ impl Ci {
         let heads = open.map(|(_, pr)| pr.head_sha);
         let wanted = heads
             .chain(self.repo.tip()?)
-            .find(|sha| !self.seen.contains(sha));
+            .find(|sha| !self.seen.contains(sha))
+            .or(self.repo.to_run(&self.name)?);
         let Some(sha) = wanted else { return Ok(()) };
         self.seen.insert(sha.clone());
         self.repo.set_check(&sha, &self.name, "in_progress", None)?;

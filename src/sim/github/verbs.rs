@@ -273,6 +273,13 @@ impl SimRepo {
         self.report_check(sha, name, (status, conclusion), "")
     }
 
+    /// A commit whose check of this name is to run.
+    pub(super) fn to_run(&self, name: &str) -> SimResult<Option<String>> {
+        let checks = self.snapshot()?.checks;
+        let waits = |check: &&Check| check.name == name && check.status == "queued";
+        Ok(checks.iter().find(waits).map(|check| check.sha.clone()))
+    }
+
     /// The same, with what its job printed.
     pub fn report_check(
         &self,

@@ -75,6 +75,7 @@ fn policy() -> Policy {
         post_merge_grace: Duration::from_secs(10 * 60),
         ci_start_grace: Duration::from_secs(10 * 60),
         ci_fixes_max: 2,
+        answers_resume: true,
         delete_branch: true,
         protected_paths: Vec::new(),
         agent_names: AgentNames {

@@ -51,6 +51,12 @@ fn ci_runs_on_heads_and_on_the_merge_and_the_reviewer_approves_what_is_green() {
         verdict(&f, red.as_str()),
         ("failure".into(), "bee\n".into())
     );
+    // Somebody has the failed job run again.
+    let name = f.repo.snapshot().unwrap().checks[0].name.clone();
+    f.repo
+        .set_check(red.as_str(), &name, "queued", None)
+        .unwrap();
+    assert_eq!(verdict(&f, red.as_str()).0, "failure");
     let green = f
         .repo
         .push_commit("op", "issue-1", &[("good.txt", "")])
