@@ -8,6 +8,8 @@
 
 #[path = "tidy/field_cases.rs"]
 mod field_cases;
+#[path = "tidy/reasons.rs"]
+mod reasons;
 #[path = "tidy/source.rs"]
 mod source;
 
@@ -398,6 +400,11 @@ fn each_field_case_has_its_test() {
 }
 
 /// An index lags behind: who won a claim a moment ago is not in it yet.
+#[test]
+fn each_reason_stands_in_the_readme() {
+    none(&reasons::amiss());
+}
+
 #[test]
 fn nothing_is_asked_of_a_search_index() {
     let asks = Regex::new(r"/search/|\bsearch\s*\(\s*(type|query|first|\$)").unwrap();

@@ -93,7 +93,11 @@ impl Folders for LocalFolders {
             refused(
                 what,
                 &path,
-                format!("the file is damaged ({e}); move it away by hand"),
+                format!(
+                    "the file is damaged ({e}); move it away: mv {at} {at}.damaged; the lease of that \
+                     claim keeps everybody off, this home too, until it runs out",
+                    at = path.display()
+                ),
             )
         })?;
         if record.issue != issue {

@@ -1,25 +1,18 @@
 //! The life of one command's container: found by its name or made, followed, ended. It outlives this
 //! process; whoever comes next goes on here.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use bollard::models::{ContainerInspectResponse, ContainerState};
-use bollard::query_parameters::{
-    EventsOptionsBuilder, KillContainerOptionsBuilder, LogsOptionsBuilder,
-    WaitContainerOptionsBuilder,
-};
+use bollard::models::ContainerInspectResponse;
+use bollard::query_parameters::{KillContainerOptionsBuilder, LogsOptionsBuilder};
 use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use super::ending::{Found, KILLED, look, wait, went_with_the_engine};
 use super::{Engine, Shared, ask, away, create, fine_if_gone, mounts, pause, prepare, probe, pull};
 use super::{LABEL_FOLDER, status};
-use crate::model::limits::{
-    CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, ENGINE_LEAVES_WITHIN, OOM_LATE_MAX,
-};
-use crate::model::sandbox::Caps;
+use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX};
 use crate::ports::containers::{Container, ContainerJob, Sink};
 use crate::ports::processes::{ChildEnd, ChildFacts, Force};
 use crate::ports::{PortError, PortResult};
@@ -97,13 +90,6 @@ enum Made {
 
 /// So often it is looked for and made in turns.
 const CREATE_TRIES: u32 = 20;
-
-/// What an engine says of a container.
-enum Found {
-    Nothing,
-    Running,
-    Ended(ChildEnd),
-}
 
 impl Container for Boxed {
     fn facts(&self) -> PortResult<ChildFacts> {
@@ -236,30 +222,13 @@ impl Life {
         });
         let (end, company) = wait(&engine, &id, &this.job.sandbox.caps).await?;
         let _ = follower.await;
-        if this.went_with_the_engine(&engine, end, company).await {
+        // An agent's try is paid for, and counts as failed.
+        let step = this.job.agent.is_none() && *this.may.borrow() != May::Never;
+        if step && went_with_the_engine(&engine, end, company).await {
             let message = "the engine was shut down while the command ran, and ended it";
             return Err(PortError::unavailable("run the container", message, None));
         }
         Ok(end)
-    }
-
-    /// An engine that is shut down, for an upgrade say, kills its containers: that is no word about the work.
-    /// An agent's try is paid for, and counts as failed.
-    async fn went_with_the_engine(&self, engine: &Engine, end: ChildEnd, was: Company) -> bool {
-        let killed = matches!(end, ChildEnd::Code(KILLED_BY_TERM | KILLED_BY_KILL));
-        let by_us = *self.may.borrow() == May::Never;
-        if !killed || by_us || self.job.agent.is_some() {
-            return false;
-        }
-        let mut left = ENGINE_LEAVES_WITHIN;
-        while was == Company::Kept && !left.is_zero() {
-            if engine.docker.ping().await.is_err() {
-                return true;
-            }
-            pause(CONTAINER_AWAY_LOOK).await;
-            left = left.saturating_sub(CONTAINER_AWAY_LOOK);
-        }
-        was == Company::Left
     }
 
     /// `None`: the run was ended meanwhile.
@@ -421,20 +390,6 @@ const NO_PROCESS: [&str; 3] = [
 /// As much output is kept to look for that.
 const TAIL_BYTES: usize = 4096;
 
-/// What a shell says of a command that a signal ended.
-const KILLED_BY_TERM: i32 = 128 + 15;
-const KILLED_BY_KILL: i32 = 128 + 9;
-
-/// Did the engine answer all the time?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Company {
-    Kept,
-    Left,
-}
-
-/// It was ended before it began.
-const KILLED: ChildEnd = ChildEnd::Signal(9);
-
 fn is_ours(found: &ContainerInspectResponse, job: &ContainerJob) -> bool {
     let labels = found
         .config
@@ -442,72 +397,4 @@ fn is_ours(found: &ContainerInspectResponse, job: &ContainerJob) -> bool {
         .and_then(|config| config.labels.as_ref());
     let folder = labels.and_then(|labels| labels.get(LABEL_FOLDER));
     folder.is_some_and(|folder| *folder == job.folder.display().to_string())
-}
-
-/// Waits for the end. An engine that is away, for an upgrade say, is waited for.
-async fn wait(engine: &Engine, id: &str, caps: &Caps) -> PortResult<(ChildEnd, Company)> {
-    let mut away_for = Duration::ZERO;
-    let mut company = Company::Kept;
-    loop {
-        let options = WaitContainerOptionsBuilder::default().build();
-        let stream = engine.patient.wait_container(id, Some(options));
-        // Whatever it answers: the look tells. (A status other than 0 is an error here.)
-        let _ = std::pin::pin!(stream).next().await;
-        match look(engine, id, caps).await {
-            Ok(Found::Ended(end)) => return Ok((end, company)),
-            // Somebody removed it.
-            Ok(Found::Nothing) => return Ok((KILLED, company)),
-            Ok(Found::Running) => away_for = Duration::ZERO,
-            Err(error) if away_for >= CONTAINER_AWAY_MAX => return Err(error),
-            Err(_) => {
-                company = Company::Left;
-                away_for += CONTAINER_AWAY_LOOK;
-            }
-        }
-        pause(CONTAINER_AWAY_LOOK).await;
-    }
-}
-
-async fn look(engine: &Engine, id: &str, caps: &Caps) -> PortResult<Found> {
-    let state = match engine.docker.inspect_container(id, None).await {
-        Ok(found) => found.state.unwrap_or_default(),
-        Err(error) if status(&error) == Some(404) => return Ok(Found::Nothing),
-        Err(error) => return Err(away("look at the container", &error)),
-    };
-    let words = state.status.map(|status| status.to_string());
-    if !matches!(words.as_deref(), Some("exited" | "dead")) {
-        return Ok(Found::Running);
-    }
-    let code = state.exit_code.and_then(|code| i32::try_from(code).ok());
-    Ok(Found::Ended(
-        if state.oom_killed == Some(true)
-            || (caps.memory.is_some() && oom_event(engine, id, &state).await)
-        {
-            // A child that was killed for its memory may leave a parent that exits as if nothing was.
-            ChildEnd::OutOfMemory
-        } else {
-            code.map_or(KILLED, ChildEnd::Code)
-        },
-    ))
-}
-
-/// Does the engine hear of it after the end? Its word in the container's state is that of the moment when
-/// the command ended, and the kernel's two messages come in any order.
-async fn oom_event(engine: &Engine, id: &str, state: &ContainerState) -> bool {
-    let seconds = |time: &Option<String>| {
-        let time = chrono::DateTime::parse_from_rfc3339(time.as_deref()?).ok()?;
-        Some(time.timestamp_micros())
-    };
-    let (Some(since), Some(end)) = (seconds(&state.started_at), seconds(&state.finished_at)) else {
-        return false;
-    };
-    let late = i64::try_from(OOM_LATE_MAX.as_micros()).unwrap_or_default();
-    let words = |micros: i64| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-    let filters = HashMap::from([("container", vec![id]), ("event", vec!["oom"])]);
-    let options = EventsOptionsBuilder::default()
-        .since(&words(since))
-        .until(&words(end + late))
-        .filters(&filters);
-    let mut events = std::pin::pin!(engine.docker.events(Some(options.build())));
-    matches!(events.next().await, Some(Ok(_)))
 }

@@ -4,6 +4,7 @@
 //! The doors are synchronous and the client is not, so it lives in a runtime of its own.
 
 mod create;
+mod ending;
 mod find;
 mod life;
 mod mounts;
