@@ -227,6 +227,9 @@ pub const CONTAINER_RUN_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// minute or two.
 pub const CONTAINER_AWAY_MAX: Duration = Duration::from_secs(5 * 60);
 
+/// A dead supervisor's request to start a container has most often reached the engine after this.
+pub const CONTAINER_START_SETTLES: Duration = Duration::from_secs(1);
+
 /// How often it is asked meanwhile.
 pub const CONTAINER_AWAY_LOOK: Duration = Duration::from_millis(500);
 

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::ending::{Found, KILLED, look, wait, went_with_the_engine};
 use super::{Engine, Shared, ask, away, create, fine_if_gone, mounts, pause, prepare, probe, pull};
 use super::{LABEL_FOLDER, status};
-use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX};
+use crate::model::limits::{CONTAINER_AWAY_LOOK, CONTAINER_AWAY_MAX, CONTAINER_START_SETTLES};
 use crate::ports::containers::{Container, ContainerJob, Sink};
 use crate::ports::processes::{ChildEnd, ChildFacts, Force};
 use crate::ports::{PortError, PortResult};
@@ -256,7 +256,7 @@ impl Life {
                 // A dead supervisor's request to start it may still be on the way: started by both, it
                 // would run twice. What is removed is started by nobody.
                 let begun = state.is_none_or(|state| state.to_string() != "created");
-                if !begun && prepare::remove_unstarted(engine, &id).await? {
+                if !begun && never_begins(engine, &id).await? {
                     return Ok(None);
                 }
                 self.say("going on with the container that is there; its output from the start:");
@@ -389,6 +389,16 @@ const NO_PROCESS: [&str; 3] = [
 
 /// As much output is kept to look for that.
 const TAIL_BYTES: usize = 4096;
+
+/// Removes a container that was made and not started. Time first for a request that is on its way: a short
+/// command it starts may have ended before the removal, which takes such a container, too.
+async fn never_begins(engine: &Engine, id: &str) -> PortResult<bool> {
+    pause(CONTAINER_START_SETTLES).await;
+    let found = engine.docker.inspect_container(id, None).await;
+    let state = found.ok().and_then(|found| found.state?.status);
+    let still = state.is_some_and(|state| state.to_string() == "created");
+    Ok(still && prepare::remove_unstarted(engine, id).await?)
+}
 
 fn is_ours(found: &ContainerInspectResponse, job: &ContainerJob) -> bool {
     let labels = found
